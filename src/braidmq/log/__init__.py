@@ -1,0 +1,25 @@
+"""The log: one port, and an adapter for each place where the bytes may lie."""
+
+from braidmq.log._port import (
+    AbortedTransaction,
+    Appended,
+    AppendResult,
+    Bounds,
+    Fetched,
+    GroupOffset,
+    Log,
+    TimedOffset,
+    Watch,
+)
+
+__all__ = [
+    "AbortedTransaction",
+    "AppendResult",
+    "Appended",
+    "Bounds",
+    "Fetched",
+    "GroupOffset",
+    "Log",
+    "TimedOffset",
+    "Watch",
+]

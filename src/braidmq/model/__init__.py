@@ -1,0 +1,40 @@
+"""The words of the domain. Nothing here does input or output, and nothing here knows the rest of the house.
+
+Times are milliseconds since the epoch (`_ms`), sizes are bytes (`_bytes`), and every name that a user chose has passed
+`names` before it reaches one of these structs.
+"""
+
+from braidmq.model._message import Header, Message
+from braidmq.model._resources import (
+    DEFAULT_INSTANCE,
+    DEFAULT_RETENTION_MS,
+    PARTITION_NUMBER_MAX,
+    FilterKind,
+    Group,
+    Instance,
+    Partition,
+    Subscription,
+    Topic,
+    TopicKind,
+)
+from braidmq.model.errors import BraidError
+from braidmq.model.names import check_group_name, check_instance_name, check_topic_name
+
+__all__ = [
+    "DEFAULT_INSTANCE",
+    "DEFAULT_RETENTION_MS",
+    "PARTITION_NUMBER_MAX",
+    "BraidError",
+    "FilterKind",
+    "Group",
+    "Header",
+    "Instance",
+    "Message",
+    "Partition",
+    "Subscription",
+    "Topic",
+    "TopicKind",
+    "check_group_name",
+    "check_instance_name",
+    "check_topic_name",
+]

@@ -1,0 +1,97 @@
+"""The message: what a user sends, in the one shape that every protocol is translated to and from.
+
+Properties are headers, in order and with repetition as Kafka allows them. Tag, keys and unique id are headers like any
+other, under the names that RocketMQ gives them, so that every protocol can read and set them.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+Header = tuple[str, bytes | None]
+
+TAG_HEADER = "TAGS"
+KEYS_HEADER = "KEYS"
+ID_HEADER = "UNIQ_KEY"
+SHARDING_KEY_HEADER = "__SHARDINGKEY"
+KEY_SEPARATOR = " "
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """One message. `topic`, `partition` and `offset` are set once it is stored."""
+
+    body: bytes | None
+    """None is a tombstone: it deletes its key in a compacted topic."""
+    key: bytes | None = None
+    """The record key: what messages are ordered, spread and compacted by."""
+    headers: tuple[Header, ...] = ()
+    born_ms: int = -1
+    topic: str = ""
+    partition: int = -1
+    offset: int = -1
+
+    @classmethod
+    def create(
+        cls,
+        body: bytes | None,
+        *,
+        tag: str | None = None,
+        keys: Iterable[str] = (),
+        sharding_key: str | None = None,
+        id: str | None = None,
+        properties: Mapping[str, str] | None = None,
+        born_ms: int = -1,
+    ) -> "Message":
+        """A message from a user's words. The record key is the sharding key, or else the first of the keys."""
+        key_list = list(keys)
+        named = {
+            TAG_HEADER: tag,
+            KEYS_HEADER: KEY_SEPARATOR.join(key_list) or None,
+            ID_HEADER: id,
+            SHARDING_KEY_HEADER: sharding_key,
+        }
+        headers = [(name, value.encode()) for name, value in named.items() if value is not None]
+        headers += [(name, value.encode()) for name, value in (properties or {}).items()]
+        record_key = sharding_key if sharding_key is not None else (key_list[0] if key_list else None)
+        return cls(
+            body=body,
+            key=None if record_key is None else record_key.encode(),
+            headers=tuple(headers),
+            born_ms=born_ms,
+        )
+
+    def header(self, name: str) -> bytes | None:
+        """The last value under this name, as Kafka's `lastHeader` chooses it."""
+        for header_name, value in reversed(self.headers):
+            if header_name == name:
+                return value
+        return None
+
+    @property
+    def tag(self) -> str | None:
+        return self._text(TAG_HEADER)
+
+    @property
+    def id(self) -> str | None:
+        return self._text(ID_HEADER)
+
+    @property
+    def sharding_key(self) -> str | None:
+        return self._text(SHARDING_KEY_HEADER)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys this message can be found by; a producer that only set the record key is found by that."""
+        text = self._text(KEYS_HEADER)
+        if text is not None:
+            return tuple(text.split())
+        return () if self.key is None else (self.key.decode(errors="replace"),)
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """All headers as text; where a name repeats, the last wins."""
+        return {name: "" if value is None else value.decode(errors="replace") for name, value in self.headers}
+
+    def _text(self, name: str) -> str | None:
+        value = self.header(name)
+        return None if value is None else value.decode(errors="replace")

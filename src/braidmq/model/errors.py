@@ -1,0 +1,177 @@
+"""Every error of the house. A class is a kind of failure; its `code` is stable and may be shown to machines.
+
+The docstring is the message when none is given. `retriable` says that the same call may succeed later without any change
+by the caller; protocols translate code and retriability into their own numbers.
+"""
+
+from typing import ClassVar
+
+
+class BraidError(Exception):
+    """Something went wrong."""
+
+    code: ClassVar[str] = "error"
+    retriable: ClassVar[bool] = False
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or type(self).__doc__ or self.code)
+
+    @property
+    def message(self) -> str:
+        return str(self.args[0])
+
+
+# What the caller asked for cannot be.
+
+
+class InvalidName(BraidError):
+    """The name is not one that a topic, group or instance may have."""
+
+    code = "invalid_name"
+
+
+class InvalidSetting(BraidError):
+    """The setting does not exist or cannot have this value."""
+
+    code = "invalid_setting"
+
+
+class UnknownTopic(BraidError):
+    """There is no such topic."""
+
+    code = "unknown_topic"
+
+
+class UnknownPartition(BraidError):
+    """The topic has no such partition."""
+
+    code = "unknown_partition"
+
+
+class UnknownGroup(BraidError):
+    """There is no such group."""
+
+    code = "unknown_group"
+
+
+class UnknownInstance(BraidError):
+    """There is no such instance."""
+
+    code = "unknown_instance"
+
+
+class AlreadyExists(BraidError):
+    """A thing of this name exists already."""
+
+    code = "already_exists"
+
+
+class InvalidPartitions(BraidError):
+    """The number of partitions is not possible; it can only grow."""
+
+    code = "invalid_partitions"
+
+
+class OffsetOutOfRange(BraidError):
+    """The offset lies before the start or behind the end of the partition."""
+
+    code = "offset_out_of_range"
+
+    def __init__(self, message: str | None = None, *, start_offset: int = -1, end_offset: int = -1) -> None:
+        super().__init__(message)
+        self.start_offset = start_offset
+        self.end_offset = end_offset
+
+
+# What the caller sent is not what it should be.
+
+
+class InvalidBatch(BraidError):
+    """The record batch is malformed."""
+
+    code = "invalid_batch"
+
+
+class CorruptBatch(InvalidBatch):
+    """The record batch does not match its checksum."""
+
+    code = "corrupt_batch"
+    retriable = True
+
+
+class UnsupportedCompression(InvalidBatch):
+    """The record batch is compressed in a way that is not known here."""
+
+    code = "unsupported_compression"
+
+
+class MessageTooLarge(BraidError):
+    """The message is larger than the topic allows."""
+
+    code = "message_too_large"
+
+
+class OutOfOrderSequence(BraidError):
+    """The producer's sequence number is not the next one."""
+
+    code = "out_of_order_sequence"
+
+
+class ProducerFenced(BraidError):
+    """A newer instance of this producer has taken over."""
+
+    code = "producer_fenced"
+
+
+class InvalidTransactionState(BraidError):
+    """The producer has no transaction in which this batch could be."""
+
+    code = "invalid_transaction_state"
+
+
+# What the machine cannot do.
+
+
+class StorageFull(BraidError):
+    """The disk is full: writes are refused until space is free again; reading and deleting go on."""
+
+    code = "storage_full"
+    retriable = True
+
+
+class StorageFailed(BraidError):
+    """The disk failed: nothing more is acknowledged until a restart has read it again."""
+
+    code = "storage_failed"
+
+
+class LogClosed(BraidError):
+    """The log is closed."""
+
+    code = "log_closed"
+
+
+class DamagedLog(BraidError):
+    """Stored data is damaged; the message names the file and the place."""
+
+    code = "damaged_log"
+
+    def __init__(
+        self, message: str | None = None, *, path: str = "", position: int = -1, offset: int = -1
+    ) -> None:
+        super().__init__(message)
+        self.path = path
+        self.position = position
+        self.offset = offset
+
+
+class DataFolderInUse(BraidError):
+    """Another process works on this data folder."""
+
+    code = "data_folder_in_use"
+
+
+class StoreFailed(BraidError):
+    """The database did not carry out the statement."""
+
+    code = "store_failed"

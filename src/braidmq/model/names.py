@@ -1,0 +1,44 @@
+"""Which names a user may give. One alphabet for every protocol, so that a name made by one is usable by all.
+
+The alphabet is the union of what Kafka and RocketMQ take, plus nothing: `|` and `%` are RocketMQ's, and build the
+physical names of cells (`INSTANCE|CELL%TOPIC`). A name never becomes a file name or a piece of SQL.
+"""
+
+import re
+
+from braidmq.model.errors import InvalidName
+
+TOPIC_NAME_LENGTH_MAX = 249
+GROUP_NAME_LENGTH_MAX = 255
+INSTANCE_NAME_LENGTH_MAX = 64
+
+_ALPHABET = re.compile(r"[A-Za-z0-9._%|-]+\Z")
+
+
+def check_topic_name(name: str) -> str:
+    """The name itself, or InvalidName."""
+    return _check("topic", name, TOPIC_NAME_LENGTH_MAX)
+
+
+def check_instance_name(name: str) -> str:
+    """The name itself, or InvalidName."""
+    return _check("instance", name, INSTANCE_NAME_LENGTH_MAX)
+
+
+def check_group_name(name: str) -> str:
+    """The name itself, or InvalidName. Kafka lets a group have any text, so only emptiness, length and controls are refused."""
+    if not 0 < len(name) <= GROUP_NAME_LENGTH_MAX:
+        raise InvalidName(f"a group name has 1 to {GROUP_NAME_LENGTH_MAX} characters, this one has {len(name)}")
+    if any(ord(character) < 32 for character in name):
+        raise InvalidName(f"the group name {name!r} holds a control character")
+    return name
+
+
+def _check(what: str, name: str, length_max: int) -> str:
+    if not 0 < len(name) <= length_max:
+        raise InvalidName(f"a {what} name has 1 to {length_max} characters, this one has {len(name)}")
+    if name in (".", ".."):
+        raise InvalidName(f"a {what} cannot be called {name!r}")
+    if not _ALPHABET.match(name):
+        raise InvalidName(f"the {what} name {name!r} may only hold letters, digits and . _ - % |")
+    return name
