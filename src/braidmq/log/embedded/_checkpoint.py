@@ -86,19 +86,20 @@ class Checkpoint:
         try:
             if marks.is_first:
                 file.truncate(0)
-            file.write((marks.block,), file.size())
+            file.write((marks.block,), file.size(), len(marks.block))
         finally:
             file.close()
 
 
 def begin_checkpoint(engine: Engine, *, clean: bool = False) -> Checkpoint:
-    """Everything that changed since the last one; the turn in hand must have been committed."""
+    """Everything that changed since the last one. No turn may be in hand, and no tail unwritten."""
     checkpoint = Checkpoint(engine.disk, engine.manifest)
     checkpoint.is_full_picture = engine.manifest.wants_rewrite
     checkpoint.journal_sequence = engine.shown_sequence
     checkpoint.sync_folder, engine.folder_dirty = engine.folder_dirty, False
     checkpoint.doomed, engine.doomed = engine.doomed, []
     checkpoint.dirty_groups, engine.dirty_groups = engine.dirty_groups, set()
+    engine.unsaved_groups = checkpoint.dirty_groups
     for partition in engine.partitions.values():
         if partition.dirty:
             partition.dirty = False
@@ -144,6 +145,8 @@ def finish_checkpoint(engine: Engine, checkpoint: Checkpoint, error: OSError | N
     for segment in checkpoint.doomed:
         if not segment.pins:
             engine.files.close(segment)
+    if checkpoint.journal_sequence >= 0:
+        engine.unsaved_groups = set()
     if error is None:
         if checkpoint.journal_sequence >= 0:
             engine.journal.release(checkpoint.journal_sequence)

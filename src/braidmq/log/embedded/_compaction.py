@@ -138,7 +138,7 @@ class Compaction:
             output = self._begin_output(source, batch)
         assert self._output_file is not None
         output.note_batch(batch, batch.base_offset, output.size_bytes)
-        self._output_file.write((bytes(batch.data),), output.size_bytes)
+        self._output_file.write((bytes(batch.data),), output.size_bytes, batch.size_bytes)
         output.size_bytes += batch.size_bytes
         output.end_offset = batch.last_offset + 1
 

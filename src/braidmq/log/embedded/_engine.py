@@ -1,12 +1,16 @@
 """The embedded log without a clock, a thread or an event loop of its own. Hot path: `append` runs for every batch.
 
-A *turn* is what was appended between two calls of `commit_turn`. Committing a turn writes each partition's batches to its
-segment with one call, then (flush = commit) one frame with all of them to the journal. From there on the turn waits for
-a `SyncJob`, which another thread may run while new turns are written; `synced` then shows them to readers and answers.
+A *turn* is what was appended between two calls of `commit_turn`. Committing a turn writes one frame with all of its batches
+to the journal. With flush = commit the turn then waits for a `SyncJob`, which another thread may run while new turns are
+written; `synced` shows them to readers and answers. With flush = interval it is shown at once.
 
-The order matters. Segments come first, so that a full disk is met before anything is in the journal: the file is cut
-back, offsets and producers are put back, and the callers hear StorageFull. An error of any other kind leaves the truth
-unknown: the engine fails for good, answers nothing more, and only a restart, which reads the disk, may go on.
+The batches stay in memory, in the *tail* of their partition, until a `FlushJob` has written them to the segment's file.
+Only with flush = interval, a partition that has much to write skips the journal and goes to its file directly.
+
+A full disk is met by the journal before anything is promised: offsets and producers are put back, and the callers hear
+StorageFull. What is in a tail then always finds room, because no more is kept in tails than the reserve file sets aside.
+An error of any other kind leaves the truth unknown: the engine fails for good, answers nothing more, and only a restart,
+which reads the disk, may go on.
 """
 
 import errno
@@ -21,16 +25,17 @@ from braidmq.log._policy import Policy, policy_of
 from braidmq.log._port import Appended, AppendResult, GroupOffset
 from braidmq.log._producers import Producers
 from braidmq.log.embedded import _journal as journal
-from braidmq.log.embedded._disk import Disk, File
+from braidmq.log.embedded._disk import Disk
 from braidmq.log.embedded._files import OpenFiles
+from braidmq.log.embedded._flush import FLUSH_BYTES, FlushJob, TailWrite, plan_write
 from braidmq.log.embedded._frames import FrameFormat
 from braidmq.log.embedded._manifest import Manifest, Picture
 from braidmq.log.embedded._options import LogOptions
-from braidmq.log.embedded._partition import PartitionLog, PendingWrite, Slot
+from braidmq.log.embedded._partition import PartitionLog, Pending, TailBatch
 from braidmq.log.embedded._segment import Segment
 from braidmq.model import BraidError, Topic
 from braidmq.model.errors import LogClosed, StorageFailed, StorageFull, UnknownPartition
-from braidmq.records import Batch, batch_prefix
+from braidmq.records import BATCH_OVERHEAD_BYTES, Batch, batch_prefix
 
 LEADER_EPOCH = 0
 PREFIX_BYTES = 16
@@ -38,29 +43,36 @@ TURN_BYTES_MAX = 4 * 1024 * 1024
 RESERVE_NAME = "reserve"
 FREE_CHECK_BYTES = 16 * 1024 * 1024
 FULL_CHECK_MS = 200
+TAIL_BYTES_MAX = 48 * 1024 * 1024
 
 Answer = Callable[[list[AppendResult]], None]
 Done = Callable[[BraidError | None], None]
+
+WHOLE = -1
+"""In place of a partition's number: these are all offsets of the group."""
+
+_new = tuple.__new__
+"""Makes a named tuple in a third of the time; for the two that are made for every batch."""
 
 
 class Turn:
     """Everything between two commits."""
 
-    __slots__ = ("answers", "batches", "entries", "marks", "partitions", "sequence", "size_bytes")
+    __slots__ = ("answers", "batches", "marks", "notes", "partitions", "sequence", "size_bytes")
 
     def __init__(self) -> None:
         self.partitions: list[PartitionLog] = []
         self.answers: list[tuple[Answer, list[AppendResult]]] = []
-        self.entries: list[JournalNote] = []
+        self.notes: list[JournalNote] = []
         self.marks: list[tuple[PartitionLog, int]] = []
-        """How far readers may see once the turn is durable."""
+        """How far readers may see once the turn is kept."""
         self.sequence = 0
         self.size_bytes = 0
         self.batches = 0
 
 
 class JournalNote:
-    """A change that is no batch: kept in the journal, applied when durable."""
+    """A change that is no batch: kept in the journal, applied when the turn is shown."""
 
     __slots__ = ("apply", "done", "parts")
 
@@ -99,9 +111,16 @@ class Engine:
         self.topics: dict[UUID, tuple[int, ...]] = {}
         self.groups: dict[str, dict[int, GroupOffset]] = {}
         self.dirty_groups: set[str] = set()
+        """Changed since a checkpoint last began."""
+        self.unsaved_groups: set[str] = set()
+        """Part of a checkpoint that is not finished."""
+        self.ready: set[PartitionLog] = set()
+        """Partitions whose tails are due to be flushed."""
+        self.tail_bytes = 0
+        self.tail_bytes_max = min(TAIL_BYTES_MAX, options.reserve_bytes * 3 // 4) or TAIL_BYTES_MAX
         self.files = OpenFiles(disk, options.open_files_max)
         self.format = format
-        self.journal = journal.Journal(disk, format, options.journal_file_bytes)
+        self.journal = journal.Journal(disk, format, options.journal_file_bytes, promises=options.flush == "commit")
         self.manifest = Manifest(disk, format)
         self.folder_dirty = False
         """Segment files were made since the folder was last synced."""
@@ -147,19 +166,30 @@ class Engine:
         self, turn: Turn, partition: PartitionLog, batch: Batch, now_ms: int, results: list[AppendResult]
     ) -> Appended:
         """Give the batch its offsets and put it behind the others of this turn."""
+        size = batch.length + BATCH_OVERHEAD_BYTES
         pending = partition.pending
         if pending is None:
-            pending = self._begin_pending(turn, partition, now_ms)
+            pending = self._begin_pending(turn, partition, size, now_ms)
         base_offset = partition.end_offset
-        end_offset = partition.end_offset = base_offset + batch.last_offset_delta + 1
-        segment = pending.segment
-        segment.note_batch(batch, base_offset, segment.size_bytes + pending.size_bytes)
-        size = batch.length + 12
-        pending.buffers += (batch_prefix(base_offset, batch.length, LEADER_EPOCH), bytes(batch.data[PREFIX_BYTES:]))
+        last_offset = base_offset + batch.last_offset_delta
+        partition.end_offset = last_offset + 1
+        segment = partition.segments[-1]
+        position = segment.size_bytes + partition.tail_bytes
+        if position >= segment.next_mark_at:
+            segment.mark(base_offset, position)
+        if batch.max_timestamp > segment.latest_ms:
+            segment.latest_ms = batch.max_timestamp
+        data = batch.data
+        if type(data) is not bytes:
+            data = bytes(data)
+        prefix = batch_prefix(base_offset, batch.length, LEADER_EPOCH)
+        partition.tail.append(_new(TailBatch, (base_offset, prefix, memoryview(data)[PREFIX_BYTES:], size)))
+        partition.tail_bytes += size
+        pending.originals.append(data)
         pending.size_bytes += size
-        pending.slots.append(Slot(results, len(results)))
+        pending.slots.append((results, len(results)))
         turn.size_bytes += size
-        return Appended(base_offset, end_offset - 1, now_ms, partition.start_offset)
+        return _new(Appended, (base_offset, last_offset, now_ms, partition.start_offset, False))
 
     def _append_of_producer(
         self, turn: Turn, partition: PartitionLog, batch: Batch, now_ms: int, results: list[AppendResult]
@@ -179,21 +209,24 @@ class Engine:
         partition.pending.producers_before.append(before)
         return taken
 
-    def _begin_pending(self, turn: Turn, partition: PartitionLog, now_ms: int) -> PendingWrite:
+    def _begin_pending(self, turn: Turn, partition: PartitionLog, size: int, now_ms: int) -> Pending:
         segments = partition.segments
-        segment = segments[-1] if segments else None
-        if segment is None or self._should_roll(segment, partition.policy, now_ms):
-            segment = Segment(partition.number, partition.end_offset, created_ms=now_ms)
-            segments.append(segment)
-        pending = partition.pending = PendingWrite(segment, partition.end_offset)
+        if not segments or self._should_roll(partition, segments[-1], size, now_ms):
+            segments.append(Segment(partition.number, partition.end_offset, created_ms=now_ms))
+        pending = Pending(partition.end_offset, len(partition.tail), segments[-1].latest_ms)
+        partition.pending = pending
         turn.partitions.append(partition)
         return pending
 
-    @staticmethod
-    def _should_roll(segment: Segment, policy: Policy, now_ms: int) -> bool:
-        if not segment.size_bytes:
+    def _should_roll(self, partition: PartitionLog, segment: Segment, size: int, now_ms: int) -> bool:
+        policy = partition.policy
+        position = segment.size_bytes + partition.tail_bytes
+        if not position:
             return False
-        return segment.size_bytes >= policy.segment_bytes or now_ms - segment.created_ms >= policy.segment_ms
+        if position + size <= policy.segment_bytes and now_ms - segment.created_ms < policy.segment_ms:
+            return False
+        # The tail belongs to the old segment; while it cannot be written, that one grows a little beyond its size.
+        return not partition.tail or self._write_tail_now(partition)
 
     # Changes that are no batches.
 
@@ -203,11 +236,13 @@ class Engine:
         def apply() -> None:
             self.apply_offsets(group, offsets)
 
-        payload = msgspec.msgpack.encode((group, offsets))
-        self._note(journal.GROUP_OFFSETS, journal.NO_TOPIC, 0, 0, payload, apply, done)
+        self._note(offsets_entry(group, offsets), apply, done)
 
     def apply_offsets(self, group: str, offsets: Mapping[int, GroupOffset | None]) -> None:
         kept = self.groups.setdefault(group, {})
+        if WHOLE in offsets:
+            kept.clear()
+            offsets = {number: offset for number, offset in offsets.items() if number != WHOLE}
         for number, offset in offsets.items():
             if offset is None:
                 kept.pop(number, None)
@@ -223,7 +258,7 @@ class Engine:
         def apply() -> None:
             self.apply_start(partition, start_offset)
 
-        self._note(journal.START_OFFSET, partition.topic_id, partition.index, start_offset, b"", apply, done)
+        self._note([start_entry(partition, start_offset)], apply, done, deleting=True)
 
     def apply_start(self, partition: PartitionLog, start_offset: int) -> None:
         """Forget all before the offset; segments that hold nothing else are given up."""
@@ -240,128 +275,226 @@ class Engine:
         """The segment is part of nothing any more; its file goes after the next checkpoint."""
         self.doomed.append(segment)
 
-    def _note(
-        self, kind: int, topic_id: bytes, index: int, offset: int, payload: bytes, apply: Callable[[], None], done: Done
-    ) -> None:
-        if (refusal := self._refusal(deleting=kind == journal.START_OFFSET)) is not None:
+    def _note(self, parts: list[bytes], apply: Callable[[], None], done: Done, *, deleting: bool = False) -> None:
+        if (refusal := self._refusal(deleting=deleting)) is not None:
             done(refusal)
             return
         if self._turn is None:
             self._turn = Turn()
-        header = journal.encode_entry(kind, topic_id, index, offset, offset, len(payload))
-        self._turn.entries.append(JournalNote([header, payload], apply, done))
+        self._turn.notes.append(JournalNote(parts, apply, done))
 
     # Committing a turn.
 
     def commit_turn(self) -> bool:
-        """Write the turn; True when a sync is now due (flush = commit). Without anything to write, it answers at once."""
+        """Write the turn; True when a sync is now due. Without anything to write it is answered at once."""
         turn, self._turn = self._turn, None
         if turn is None:
             return False
         if self.failure is not None:
             self._refuse_turn(turn, self.failure)
             return False
-        for partition in turn.partitions:
-            self._write_segment(turn, partition)
-        parts = self._journal_parts(turn)
-        if parts:
-            self._write_journal(turn, parts)
+        journaled = self._write_journal(turn, self._journaled_partitions(turn))
         for partition in turn.partitions:
             partition.pending = None
-        if self.failure is None and parts and self._durable:
-            self._unsynced.append(turn)
-            return True
-        if self._unsynced and self.failure is None:
-            # Nothing of its own to wait for, but a duplicate's first copy may still be on its way to the disk.
+        if self.failure is None and (self._unsynced or (journaled and self._durable)):
+            # A turn with nothing of its own to wait for may hold a duplicate whose first copy is on its way to the disk.
             turn.sequence = self.journal.sequence
             self._unsynced.append(turn)
             return True
         self._show(turn)
         return False
 
-    def _write_segment(self, turn: Turn, partition: PartitionLog) -> None:
-        pending = partition.pending
+    def _journaled_partitions(self, turn: Turn) -> list[PartitionLog]:
+        """Those whose batches go to the journal: all, unless nothing is promised and there is much to write."""
+        if self._durable:
+            return turn.partitions
+        journaled = []
+        for partition in turn.partitions:
+            if partition.tail_bytes >= FLUSH_BYTES and not partition.flushing:
+                self._write_directly(turn, partition)
+            else:
+                journaled.append(partition)
+        return journaled
+
+    def _write_directly(self, turn: Turn, partition: PartitionLog) -> None:
+        pending, partition.pending = partition.pending, None
         assert pending is not None
-        segment = pending.segment
+        write = plan_write(partition)
+        assert write is not None
         try:
-            file = segment.file or self._open_for_writing(segment)
-            file.write(pending.buffers, segment.size_bytes)
+            self._write_tail(write)
         except OSError as error:
-            self._undo_write(partition, pending, error)
+            partition.pending = pending
+            self._undo(partition, self._note_write_error(error, write.segment.name))
+            self._cut(write.segment)
             return
-        segment.touched = self.files.tick
-        segment.size_bytes += pending.size_bytes
-        segment.end_offset = partition.end_offset
-        segment.dirty = True
-        partition.dirty = True
+        # Batches of earlier turns were counted when they came.
+        self.tail_bytes -= write.size_bytes - pending.size_bytes
         turn.batches += len(pending.slots)
         turn.marks.append((partition, partition.end_offset))
 
-    def _open_for_writing(self, segment: Segment) -> File:
-        if not segment.size_bytes:
-            self.folder_dirty = True
-        return self.files.open(segment, create=not segment.size_bytes)
+    def _write_tail(self, write: TailWrite) -> None:
+        segment = write.segment
+        file = write.file or self.files.open(segment, create=write.position == 0)
+        self.folder_dirty = self.folder_dirty or write.position == 0
+        file.write(write.buffers, write.position, write.size_bytes)
+        segment.touched = self.files.tick
+        write.partition.tail_written(write.batches, write.size_bytes, write.end_offset)
 
-    def _journal_parts(self, turn: Turn) -> list[bytes]:
+    def _write_journal(self, turn: Turn, partitions: list[PartitionLog]) -> bool:
+        """One frame for all of them and for the turn's notes; False when there was nothing, or it was refused."""
         parts: list[bytes] = []
-        if self._durable:
-            for partition, end_offset in turn.marks:
-                pending = partition.pending
-                assert pending is not None
-                parts.append(
-                    journal.encode_entry(
-                        journal.BATCHES,
-                        partition.topic_id,
-                        partition.index,
-                        pending.end_before,
-                        end_offset,
-                        pending.size_bytes,
-                    )
+        for partition in partitions:
+            pending = partition.pending
+            assert pending is not None
+            parts.append(
+                journal.encode_entry(
+                    journal.BATCHES,
+                    partition.topic_id,
+                    partition.index,
+                    pending.end_before,
+                    partition.end_offset,
+                    pending.size_bytes,
                 )
-                parts += pending.buffers
-        for note in turn.entries:
+            )
+            parts += pending.originals
+        for note in turn.notes:
             parts += note.parts
-        return parts
-
-    def _write_journal(self, turn: Turn, parts: list[bytes]) -> None:
+        if not parts:
+            return False
         try:
             turn.sequence = self.journal.write(parts)
         except OSError as error:
-            for partition, _ in turn.marks:
-                pending = partition.pending
-                assert pending is not None
-                pending.segment.size_bytes -= pending.size_bytes
-                self._undo_write(partition, pending, error)
-            turn.marks.clear()
-            refusal = self._refusal() or StorageFull()
-            for note in turn.entries:
-                note.done(refusal)
-            turn.entries.clear()
+            self._refuse_writes(turn, partitions, self._note_write_error(error, "the journal"))
+            return False
+        for partition in partitions:
+            self._count_taken(turn, partition)
+        return True
 
-    def _undo_write(self, partition: PartitionLog, pending: PendingWrite, error: OSError) -> None:
-        """Put everything back as it was before the turn, and tell the callers why."""
-        refusal = self._note_write_error(error)
-        segment = pending.segment
+    def _count_taken(self, turn: Turn, partition: PartitionLog) -> None:
+        pending = partition.pending
+        assert pending is not None
+        turn.batches += len(pending.slots)
+        turn.marks.append((partition, partition.end_offset))
+        partition.dirty = True
+        self.tail_bytes += pending.size_bytes
+        if partition.tail_bytes >= FLUSH_BYTES:
+            self.ready.add(partition)
+
+    def _refuse_writes(self, turn: Turn, partitions: list[PartitionLog], refusal: BraidError) -> None:
+        for partition in partitions:
+            self._undo(partition, refusal)
+        for note in turn.notes:
+            note.done(refusal)
+        turn.notes.clear()
+
+    def _undo(self, partition: PartitionLog, refusal: BraidError) -> None:
+        """Put the partition back as it was before the turn, and tell the callers why."""
+        pending = partition.pending
+        assert pending is not None
         for before in reversed(pending.producers_before):
             assert partition.producers is not None
             partition.producers.undo(before)
-        partition.end_offset = segment.end_offset = pending.end_before
+        partition.end_offset = pending.end_before
+        del partition.tail[pending.tail_before :]
+        partition.tail_bytes -= pending.size_bytes
+        segment = partition.segments[-1]
         segment.latest_ms = pending.latest_before_ms
-        if segment.index is not None:
-            segment.index.truncate(segment.size_bytes)
-        for slot in pending.slots:
-            slot.results[slot.at] = refusal
+        segment.forget_marks(segment.size_bytes + partition.tail_bytes)
+        for results, at in pending.slots:
+            results[at] = refusal
+
+    def _cut(self, segment: Segment) -> None:
+        """Take away what a failed write may have left at the end of the file."""
         if segment.file is not None and self.failure is None:
             try:
                 segment.file.truncate(segment.size_bytes)
-            except OSError as truncate_error:
-                self.fail(truncate_error, segment.name)
+            except OSError as error:
+                self.fail(error, segment.name)
 
-    def _note_write_error(self, error: OSError) -> BraidError:
+    def _note_write_error(self, error: OSError, what: str) -> BraidError:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             self.note_full()
             return StorageFull()
-        return self.fail(error, "a segment or the journal")
+        return self.fail(error, what)
+
+    # Flushing tails to the segments' files.
+
+    def begin_flush(self, *, everything: bool = False) -> FlushJob:
+        """The tails that are due, or all. One job at a time."""
+        chosen = [p for p in self.partitions.values() if p.tail] if everything else list(self.ready)
+        self.ready.clear()
+        writes = []
+        for partition in chosen:
+            write = plan_write(partition)
+            if write is not None:
+                partition.flushing = write.batches
+                write.segment.pins += 1
+                self.folder_dirty = self.folder_dirty or write.position == 0
+                writes.append(write)
+        return FlushJob(self.disk, writes, self.journal.sequence)
+
+    def finish_flush(self, job: FlushJob) -> None:
+        """Take note of what is in the files now; what is not stays in the tails."""
+        for number, write in enumerate(job.writes):
+            partition, segment = write.partition, write.segment
+            partition.flushing = 0
+            segment.pins -= 1
+            if number in job.opened:
+                self.files.adopt(segment, job.opened[number])
+            if number < job.done:
+                segment.touched = self.files.tick
+                partition.tail_written(write.batches, write.size_bytes, write.end_offset)
+                self.tail_bytes -= write.size_bytes
+            else:
+                self.ready.add(partition)
+        if job.error is not None:
+            failed = job.writes[job.done].segment
+            self._note_write_error(job.error, failed.name)
+            self._cut(failed)
+
+    def _write_tail_now(self, partition: PartitionLog) -> bool:
+        """Write the tail in this thread; False when another one is at it, or there is no room."""
+        if partition.flushing:
+            return False
+        write = plan_write(partition)
+        if write is None:
+            return True
+        for _ in range(2):
+            try:
+                self._write_tail(write)
+            except OSError as error:
+                self._note_write_error(error, write.segment.name)
+                self._cut(write.segment)
+                if self.failure is not None:
+                    return False
+                # The reserve has been given up: there should be room now.
+                continue
+            self.tail_bytes -= write.size_bytes
+            return True
+        return False
+
+    def flush_now(self) -> bool:
+        """Write every tail in this thread, between two jobs; False when there was no room for all."""
+        done = [self._write_tail_now(partition) for partition in self.partitions.values() if partition.tail]
+        self.ready.clear()
+        return all(done)
+
+    def release_flushed(self, job: FlushJob) -> None:
+        """Without a promise, the journal up to a flush of everything is superfluous, but for the notes in it."""
+        if job.error is not None or self.failure is not None:
+            return
+        parts: list[bytes] = []
+        for group in self.dirty_groups | self.unsaved_groups:
+            parts += offsets_entry(group, self.groups.get(group, {}), whole=True)
+        parts += [start_entry(p, p.start_offset) for p in self.partitions.values() if p.dirty and p.start_offset]
+        if parts:
+            try:
+                self.journal.write(parts)
+            except OSError as error:
+                self._note_write_error(error, "the journal")
+                return
+        self.journal.release(job.sequence)
 
     # A full disk, a failed disk.
 
@@ -414,7 +547,7 @@ class Engine:
         return self.failure
 
     def _refuse_turn(self, turn: Turn, refusal: BraidError) -> None:
-        for note in turn.entries:
+        for note in turn.notes:
             note.done(refusal)
         for partition in turn.partitions:
             partition.pending = None
@@ -446,10 +579,9 @@ class Engine:
         self.shown_sequence = max(self.shown_sequence, turn.sequence)
         for partition, end_offset in turn.marks:
             partition.visible_offset = end_offset
-        if turn.marks:
-            self.appended_batches += turn.batches
-            self.appended_bytes += turn.size_bytes
-        for note in turn.entries:
+        self.appended_batches += turn.batches
+        self.appended_bytes += turn.size_bytes if turn.marks else 0
+        for note in turn.notes:
             note.apply()
             note.done(None)
         for answer, results in turn.answers:
@@ -511,3 +643,16 @@ class Engine:
             if (partition := self.partitions.get(snapshot.number)) is not None:
                 partition.restore(snapshot)
         self.groups = picture.groups
+
+
+def offsets_entry(group: str, offsets: Mapping[int, GroupOffset | None], *, whole: bool = False) -> list[bytes]:
+    """A group's offsets for the journal; with `whole`, they replace all that it had."""
+    payload = msgspec.msgpack.encode((group, {WHOLE: None, **offsets} if whole else offsets))
+    return [journal.encode_entry(journal.GROUP_OFFSETS, journal.NO_TOPIC, 0, 0, 0, len(payload)), payload]
+
+
+def start_entry(partition: PartitionLog, start_offset: int) -> bytes:
+    """A partition's start for the journal."""
+    return journal.encode_entry(
+        journal.START_OFFSET, partition.topic_id, partition.index, start_offset, start_offset, 0
+    )

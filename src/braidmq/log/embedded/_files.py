@@ -33,6 +33,14 @@ class OpenFiles:
         self._open.add(segment)
         return segment.file
 
+    def adopt(self, segment: Segment, file: File) -> None:
+        """Keep a file that another thread opened for the segment."""
+        if segment.file is not None:
+            file.close()
+            return
+        segment.file = file
+        self._open.add(segment)
+
     def _close_least_used(self) -> None:
         unpinned = sorted((s for s in self._open if not s.pins), key=lambda segment: segment.touched)
         for segment in unpinned[: max(1, len(unpinned) // CLOSE_SHARE)]:

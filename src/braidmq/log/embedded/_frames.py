@@ -1,11 +1,12 @@
 """Frames: how the journal and the manifest lie on disk. A frame is there whole, or it is not there.
 
-    salt 8 bytes | crc u32 | sequence u64 | durable u64 | size u32 | payload of that size | zeroes up to the next page
+    salt 8 bytes | crc u32 | sequence u64 | durable u64 | floor u64 | size u32 | payload | zeroes up to the next page
 
 The CRC-32C covers everything behind itself. The salt was drawn when the log was made, so that no message, however it was
 composed, can be taken for a frame. Sequence numbers rise by one from frame to frame, so what an earlier life of a recycled
 file left behind is never taken for its continuation. `durable` is the last sequence that was known to be on disk when the
-frame was written: a frame at or below it that cannot be read was not torn, it was damaged.
+frame was written: a frame at or below it that cannot be read was not torn, it was damaged. It is 0 where nothing is
+promised to be on disk. `floor` is the first sequence that anybody could still need: files with frames below it are reused.
 A frame begins on a page of its own, so that writing one never touches another that is on its way to the disk.
 """
 
@@ -18,7 +19,7 @@ from braidmq.records import checksum
 
 PAGE_BYTES = 4096
 SALT_BYTES = 8
-_CHECKED = struct.Struct(">QQI")
+_CHECKED = struct.Struct(">QQQI")
 _CRC = struct.Struct(">I")
 _CHECKED_AT = SALT_BYTES + _CRC.size
 HEADER_BYTES = _CHECKED_AT + _CHECKED.size
@@ -30,6 +31,7 @@ class Frame(NamedTuple):
 
     sequence: int
     durable: int
+    floor: int
     position: int
     size: int
 
@@ -53,10 +55,10 @@ class FrameFormat:
         assert len(salt) == SALT_BYTES
         self._salt = salt
 
-    def encode(self, sequence: int, durable: int, parts: Sequence[bytes]) -> tuple[list[bytes], int]:
+    def encode(self, sequence: int, durable: int, floor: int, parts: Sequence[bytes]) -> tuple[list[bytes], int]:
         """The buffers to write, and their size together. Hot path: once for each group commit."""
         size = sum(map(len, parts))
-        checked = _CHECKED.pack(sequence, durable, size)
+        checked = _CHECKED.pack(sequence, durable, floor, size)
         crc = checksum(checked)
         for part in parts:
             crc = checksum(part, crc)
@@ -69,10 +71,10 @@ class FrameFormat:
         if len(header) < HEADER_BYTES or not header.startswith(self._salt):
             return None
         (crc,) = _CRC.unpack_from(header, SALT_BYTES)
-        sequence, durable, size = _CHECKED.unpack_from(header, _CHECKED_AT)
+        sequence, durable, floor, size = _CHECKED.unpack_from(header, _CHECKED_AT)
         if position + HEADER_BYTES + size > file.size():
             return None
-        frame = Frame(sequence, durable, position, size)
+        frame = Frame(sequence, durable, floor, position, size)
         if checksum(frame.payload(file), checksum(header[_CHECKED_AT:])) != crc:
             return None
         return frame

@@ -33,8 +33,9 @@ class SparseIndex:
     def __len__(self) -> int:
         return len(self.offsets)
 
-    def wants_mark_at(self, position: int) -> bool:
-        return not self.positions or position - self.positions[-1] >= INTERVAL_BYTES
+    def next_position(self) -> int:
+        """Where the next mark is due, at the earliest."""
+        return self.positions[-1] + INTERVAL_BYTES if self.positions else self.covers_from
 
     def add(self, offset: int, position: int, latest_before_ms: int) -> None:
         self.offsets.append(offset)

@@ -3,8 +3,11 @@
 One turn of the log is one frame and, with the turns that came while the disk was busy, one sync, however many partitions
 it touched. A frame holds entries: the batches of one partition, group offsets, or a partition's new start.
 
-The journal is a small ring of files that are written over once a checkpoint has made their content unnecessary; a file
-that already has its blocks is synced twice as fast as one that grows.
+The journal is a small ring of files that are written over once their content is unnecessary; a file that already has its
+blocks is written three times as fast, and synced twice as fast, as one that grows. Content is unnecessary when a checkpoint
+covers it. Where nothing is promised to be on disk (flush = interval), it is enough that the segments' files hold it.
+
+An entry of batches holds them as their producers sent them; their offsets follow from the entry's first.
 """
 
 import struct
@@ -25,6 +28,8 @@ GROUP_OFFSETS = 2
 START_OFFSET = 3
 
 NO_TOPIC = bytes(16)
+FIRST_SEQUENCE = 1
+"""No frame has it; so `durable` is 0 only in frames that promise nothing."""
 
 
 class Entry(NamedTuple):
@@ -71,22 +76,25 @@ class JournalFile:
 class Journal:
     """The writing side. `sequence` is the last frame's."""
 
-    def __init__(self, disk: Disk, format: FrameFormat, file_bytes: int) -> None:
+    def __init__(self, disk: Disk, format: FrameFormat, file_bytes: int, *, promises: bool) -> None:
         self._disk = disk
+        self._promises = promises
         self._format = format
         self._file_bytes = file_bytes
         self._free: deque[JournalFile] = deque()
         self._full: deque[JournalFile] = deque()
         self._current: JournalFile | None = None
         self._file_count = 0
-        self.sequence = 0
-        self.durable = 0
+        self.sequence = FIRST_SEQUENCE
+        self.durable = FIRST_SEQUENCE
+        self.floor = 0
 
     def start(self, files: Sequence[JournalFile], sequence: int) -> None:
         """Go on behind the sequence; everything in these files is taken to be unnecessary by now."""
         self._free.extend(files)
         self._file_count = len(files)
         self.sequence = self.durable = sequence
+        self.floor = sequence + 1
 
     @property
     def kept_bytes(self) -> int:
@@ -97,8 +105,9 @@ class Journal:
     def write(self, parts: Sequence[bytes]) -> int:
         """Write one frame; its sequence. A frame that could not be written leaves nothing behind."""
         current = self._current_file()
-        buffers, size = self._format.encode(self.sequence + 1, self.durable, parts)
-        current.file.write(buffers, current.written_bytes)
+        durable = self.durable if self._promises else 0
+        buffers, size = self._format.encode(self.sequence + 1, durable, self.floor, parts)
+        current.file.write(buffers, current.written_bytes, size)
         current.written_bytes += size
         self.sequence += 1
         current.last_sequence = self.sequence
@@ -129,6 +138,7 @@ class Journal:
 
     def release(self, sequence: int) -> None:
         """Everything up to the sequence is safe elsewhere: its files may be written over."""
+        self.floor = max(self.floor, sequence + 1)
         while self._full and self._full[0].last_sequence <= sequence:
             self._recycle(self._full.popleft())
         if self._current is not None and self._current.last_sequence <= sequence:
@@ -182,6 +192,7 @@ def frames_behind(
 ) -> tuple[list[JournalFrame], JournalFrame | None]:
     """All frames behind the sequence, without a gap; and the last frame of the chain, which may be the one of that sequence."""
     runs = [(run, file) for file in files if (run := format.run(file.file))]
+    sequence = max([sequence, *(run[-1].floor - 1 for run, _ in runs)])
     found: list[JournalFrame] = []
     last: JournalFrame | None = None
     for run, file in sorted(runs, key=lambda pair: pair[0][0].sequence):

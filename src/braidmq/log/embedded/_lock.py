@@ -51,7 +51,7 @@ def read_salt(disk: Disk, draw: Callable[[int], bytes]) -> bytes:
             path = disk.describe(IDENTITY_NAME)
             raise DamagedLog(f"{path} is damaged at byte 0; put back a copy of it", path=path, position=0)
         salt = draw(SALT_BYTES)
-        file.write((salt + checksum(salt).to_bytes(4),), 0)
+        file.write((salt + checksum(salt).to_bytes(4),), 0, SALT_BYTES + 4)
         file.sync()
         disk.sync_folder("")
         return salt

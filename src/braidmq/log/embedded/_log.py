@@ -25,6 +25,7 @@ from braidmq.log.embedded._checkpoint import (
 from braidmq.log.embedded._compaction import begin_compaction, finish_compaction
 from braidmq.log.embedded._disk import Disk, RealDisk
 from braidmq.log.embedded._engine import Engine, SyncJob
+from braidmq.log.embedded._flush import FlushJob
 from braidmq.log.embedded._frames import FrameFormat
 from braidmq.log.embedded._lock import FolderLock, read_salt
 from braidmq.log.embedded._manifest import TopicDeleted
@@ -48,8 +49,9 @@ from braidmq.records import Batch
 
 TICK_S = 1.0
 READERS = 4
-JOURNAL_FILES_MAX = 4
-"""Turns wait for a checkpoint when so many journal files are not free."""
+JOURNAL_FILES_CHECKPOINT = 2
+JOURNAL_FILES_MAX = 8
+"""When so many journal files are in use, a checkpoint begins; and turns wait for one."""
 
 T = TypeVar("T")
 _logger = structlog.get_logger(__name__)
@@ -57,6 +59,10 @@ _logger = structlog.get_logger(__name__)
 
 def now_ms() -> int:
     return time.time_ns() // 1_000_000
+
+
+def _ignore(_: BraidError) -> None:
+    """Callers hear of a failure by their own calls."""
 
 
 class EmbeddedLog:
@@ -72,10 +78,19 @@ class EmbeddedLog:
         self._loop = asyncio.get_running_loop()
         self._commit_scheduled = False
         self._syncing = False
+        self._sync_idle = asyncio.Event()
+        self._sync_idle.set()
         self._failure_told = False
         self._sync_queue: SimpleQueue[SyncJob | None] = SimpleQueue()
         self._sync_thread = Thread(target=self._run_syncs, name="braid-log-sync", daemon=True)
         self._sync_thread.start()
+        self._is_durable = engine.options.flush == "commit"
+        self._flushing = self._flush_wanted = False
+        self._flush_idle = asyncio.Event()
+        self._flush_idle.set()
+        self._flush_queue: SimpleQueue[tuple[FlushJob, bool] | None] = SimpleQueue()
+        self._flush_thread = Thread(target=self._run_flushes, name="braid-log-flush", daemon=True)
+        self._flush_thread.start()
         self._checkpointer = ThreadPoolExecutor(1, thread_name_prefix="braid-log-checkpoint")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="braid-log-read")
         self._checkpoint_lock = asyncio.Lock()
@@ -90,7 +105,7 @@ class EmbeddedLog:
         folder: Path,
         options: LogOptions | None = None,
         *,
-        on_failure: Callable[[BraidError], None] = lambda error: None,
+        on_failure: Callable[[BraidError], None] = _ignore,
         clock: Callable[[], int] = now_ms,
         disk: Disk | None = None,
     ) -> "EmbeddedLog":
@@ -127,20 +142,65 @@ class EmbeddedLog:
     def _commit(self) -> None:
         self._commit_scheduled = False
         engine = self._engine
-        kept_bytes = engine.journal.kept_bytes
-        if kept_bytes >= engine.options.journal_file_bytes and self._checkpoint_task is None:
-            self._begin_checkpoint()
-        if kept_bytes >= JOURNAL_FILES_MAX * engine.options.journal_file_bytes and engine.failure is None:
-            # The checkpoint that is under way commits the turn when it is done.
+        if self._must_wait():
+            # The flush or the checkpoint that is under way commits the turn when it is done.
             return
         if engine.commit_turn():
             self._request_sync()
+        if engine.ready and not self._flushing:
+            self._begin_flush()
         if engine.failure is not None:
             self._tell_failure()
+
+    def _must_wait(self) -> bool:
+        """Whether the disk is so far behind that no more can be taken; begins what brings it forward."""
+        engine = self._engine
+        if engine.failure is not None:
+            return False
+        files = engine.journal.kept_bytes / engine.options.journal_file_bytes
+        if files >= 1 and not self._is_durable:
+            self._flush_wanted = True
+        elif files >= JOURNAL_FILES_CHECKPOINT and self._checkpoint_task is None:
+            self._begin_checkpoint()
+        if engine.tail_bytes >= engine.tail_bytes_max // 2:
+            self._flush_wanted = True
+        if self._flush_wanted and not self._flushing:
+            self._begin_flush(everything=True)
+        is_behind = files >= JOURNAL_FILES_MAX or engine.tail_bytes >= engine.tail_bytes_max
+        return is_behind and (self._flushing or self._checkpoint_task is not None)
+
+    def _begin_flush(self, *, everything: bool = False) -> None:
+        if everything:
+            self._flush_wanted = False
+        job = self._engine.begin_flush(everything=everything)
+        if not job.writes:
+            self._finish_flush(job, everything)
+        else:
+            self._flushing = True
+            self._flush_idle.clear()
+            self._flush_queue.put((job, everything))
+
+    def _run_flushes(self) -> None:
+        while (item := self._flush_queue.get()) is not None:
+            job, everything = item
+            job.run()
+            self._loop.call_soon_threadsafe(self._flushed, job, everything)
+
+    def _flushed(self, job: FlushJob, everything: bool) -> None:
+        self._flushing = False
+        self._flush_idle.set()
+        self._finish_flush(job, everything)
+        self._commit()
+
+    def _finish_flush(self, job: FlushJob, everything: bool) -> None:
+        self._engine.finish_flush(job)
+        if everything and not self._is_durable:
+            self._engine.release_flushed(job)
 
     def _request_sync(self) -> None:
         if not self._syncing:
             self._syncing = True
+            self._sync_idle.clear()
             self._sync_queue.put(self._engine.begin_sync())
 
     def _run_syncs(self) -> None:
@@ -158,6 +218,8 @@ class EmbeddedLog:
             self._engine.fail(error, "the journal")
         elif self._engine.synced(job):
             self._request_sync()
+        if not self._syncing:
+            self._sync_idle.set()
         if self._engine.failure is not None:
             self._tell_failure()
 
@@ -321,6 +383,8 @@ class EmbeddedLog:
         self._tick_handle = self._loop.call_later(self._tick_interval(), self._tick)
         engine.files.tick += 1
         engine.files.close_idle(engine.options.idle_close_s)
+        if engine.tail_bytes and not self._flushing:
+            self._begin_flush(everything=True)
         now = self._loop.time()
         if now >= self._checkpoint_at and self._checkpoint_task is None and self._has_unsaved():
             self._begin_checkpoint()
@@ -354,13 +418,17 @@ class EmbeddedLog:
         await self._run_checkpoint(lambda: self._begin_full_checkpoint(clean=clean))
 
     def _begin_full_checkpoint(self, *, clean: bool) -> Checkpoint:
+        """What came since the flush is written here and now, so that the manifest speaks of one moment."""
         if self._engine.commit_turn():
             self._request_sync()
+        if not self._engine.flush_now():
+            raise StorageFull()
         return begin_checkpoint(self._engine, clean=clean)
 
     async def _run_checkpoint(self, begin: Callable[[], Checkpoint]) -> None:
         """One at a time; a failed disk ends them. Raises StorageFull when there was no room."""
         async with self._checkpoint_lock:
+            await self._flush_all()
             if self._engine.failure is not None:
                 return
             checkpoint = begin()
@@ -370,10 +438,16 @@ class EmbeddedLog:
             except OSError as failed:
                 error = failed
             finish_checkpoint(self._engine, checkpoint, error)
-        if self._engine.failure is not None:
-            self._tell_failure()
-        elif error is not None:
+        if error is not None and self._engine.failure is None:
             raise StorageFull() from error
+        self._tell_failure()
+
+    async def _flush_all(self) -> None:
+        """Wait until no flush is under way, and what was in the tails is written."""
+        await self._flush_idle.wait()
+        self._begin_flush(everything=True)
+        while self._flushing:
+            await self._flush_idle.wait()
 
     async def _maintain_quietly(self) -> None:
         try:
@@ -421,11 +495,12 @@ class EmbeddedLog:
         if self._engine.commit_turn():
             self._request_sync()
         self._engine.closed = True
-        while self._syncing:
-            await asyncio.sleep(0.001)
+        await self._sync_idle.wait()
         await self._close_clean()
         self._sync_queue.put(None)
+        self._flush_queue.put(None)
         await asyncio.to_thread(self._sync_thread.join)
+        await asyncio.to_thread(self._flush_thread.join)
         self._checkpointer.shutdown()
         self._readers.shutdown()
         self._engine.files.close_all()

@@ -176,8 +176,8 @@ class Manifest:
     def append(self, edits: list[Edit]) -> None:
         """Make the edits durable behind the others."""
         assert self._file is not None, "the first write of a manifest is a rewrite"
-        buffers, size = self._format.encode(self._sequence + 1, self._sequence, [self._encoder.encode(edits)])
-        self._file.write(buffers, self._size_bytes)
+        buffers, size = self._format.encode(self._sequence + 1, self._sequence, 0, [self._encoder.encode(edits)])
+        self._file.write(buffers, self._size_bytes, size)
         self._file.sync()
         self._sequence += 1
         self._size_bytes += size
@@ -187,9 +187,9 @@ class Manifest:
         name = f"{FOLDER}/{self._number + 1:010d}"
         file = self._disk.open(f"{name}.new", create=True)
         try:
-            buffers, size = self._format.encode(1, 0, [self._encoder.encode(edits)])
+            buffers, size = self._format.encode(1, 0, 0, [self._encoder.encode(edits)])
             file.truncate(0)
-            file.write(buffers, 0)
+            file.write(buffers, 0, size)
             file.sync()
             self._disk.rename(f"{name}.new", name)
             self._disk.sync_folder(FOLDER)

@@ -13,11 +13,8 @@ from braidmq.log.embedded._segment import Segment
 HINTS_MAX = 16
 
 
-class Slot(NamedTuple):
-    """Where the answer for one appended batch goes, so that it can be changed when the write fails."""
-
-    results: list[AppendResult]
-    at: int
+Slot = tuple[list[AppendResult], int]
+"""Where the answer for one appended batch goes, so that it can be changed when the write fails."""
 
 
 class Place(NamedTuple):
@@ -27,17 +24,35 @@ class Place(NamedTuple):
     position: int
 
 
-class PendingWrite:
-    """What a turn appends to one partition, and how the partition was before, should the write fail."""
+class TailBatch(NamedTuple):
+    """A batch that is in the journal or on its way there, but not in its segment yet."""
 
-    __slots__ = ("buffers", "end_before", "latest_before_ms", "producers_before", "segment", "size_bytes", "slots")
+    base_offset: int
+    prefix: bytes
+    rest: memoryview
+    size_bytes: int
 
-    def __init__(self, segment: Segment, end_offset: int) -> None:
-        self.segment = segment
+
+class Pending:
+    """What the turn in hand appends to one partition, and how the partition was before, should that fail."""
+
+    __slots__ = (
+        "end_before",
+        "latest_before_ms",
+        "originals",
+        "producers_before",
+        "size_bytes",
+        "slots",
+        "tail_before",
+    )
+
+    def __init__(self, end_offset: int, tail_length: int, latest_ms: int) -> None:
         self.end_before = end_offset
-        self.latest_before_ms = segment.latest_ms
-        self.buffers: list[bytes] = []
+        self.tail_before = tail_length
+        self.latest_before_ms = latest_ms
         self.size_bytes = 0
+        self.originals: list[bytes] = []
+        """The batches as their producers sent them: what goes into the journal."""
         self.slots: list[Slot] = []
         self.producers_before: list[ProducersBefore] = []
 
@@ -50,6 +65,7 @@ class PartitionLog:
         "damage",
         "dirty",
         "end_offset",
+        "flushing",
         "hints",
         "index",
         "next_generation",
@@ -59,6 +75,8 @@ class PartitionLog:
         "producers",
         "segments",
         "start_offset",
+        "tail",
+        "tail_bytes",
         "topic_id",
         "visible_offset",
         "watchers",
@@ -75,6 +93,11 @@ class PartitionLog:
         self.visible_offset = 0
         """What readers may see: all that was acknowledged."""
         self.segments: list[Segment] = []
+        self.tail: list[TailBatch] = []
+        """Batches that the last segment's file does not hold yet, in order."""
+        self.tail_bytes = 0
+        self.flushing = 0
+        """How many batches of the tail are being written by another thread."""
         self.producers: Producers | None = None
         self.damage: tuple[Damage, ...] = ()
         self.compacted_offset = 0
@@ -84,7 +107,7 @@ class PartitionLog:
         self.hints: dict[int, Place] | None = None
         """Where readers stopped: next offset -> place."""
         self.watchers: dict[object, Callable[[int], None]] | None = None
-        self.pending: PendingWrite | None = None
+        self.pending: Pending | None = None
 
     def bounds(self) -> Bounds:
         visible = self.visible_offset
@@ -103,8 +126,20 @@ class PartitionLog:
             del hints[next(iter(hints))]
         hints[offset] = Place(segment, position)
 
-    def size_bytes(self) -> int:
-        return sum(segment.size_bytes for segment in self.segments)
+    def tail_batch_at(self, offset: int) -> int:
+        """The number of the batch in the tail in which the offset lies."""
+        return bisect_right(self.tail, offset, key=_base_offset) - 1
+
+    def tail_written(self, count: int, size_bytes: int, end_offset: int) -> None:
+        """The first batches of the tail are in the segment's file now."""
+        del self.tail[:count]
+        self.tail_bytes -= size_bytes
+        segment = self.segments[-1]
+        segment.size_bytes += size_bytes
+        segment.end_offset = end_offset
+        segment.dirty = self.dirty = True
+        if self.pending is not None:
+            self.pending.tail_before -= count
 
     def snapshot(self) -> PartitionSnapshot:
         """What the manifest is to say of this partition; call it between turns only."""
@@ -153,5 +188,5 @@ class PartitionLog:
         ]
 
 
-def _base_offset(segment: Segment) -> int:
-    return segment.base_offset
+def _base_offset(item: Segment | TailBatch) -> int:
+    return item.base_offset

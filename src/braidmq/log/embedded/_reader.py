@@ -8,11 +8,13 @@ of the index, so that nothing inside has to be looked at. Bytes that this proces
 the disk, are walked batch by batch and checked. What is wrong is reported with its place, and never stepped over.
 """
 
+import itertools
 from collections.abc import Generator
 from typing import NamedTuple
 
 from braidmq.log._port import Fetched, TimedOffset
 from braidmq.log.embedded._disk import Disk, File
+from braidmq.log.embedded._flush import tail_buffers
 from braidmq.log.embedded._index import NO_TIME, SparseIndex, load_index
 from braidmq.log.embedded._manifest import Damage
 from braidmq.log.embedded._partition import PartitionLog
@@ -65,20 +67,17 @@ def read_steps(
     while offset < limit:
         if partition.damage and (damage := damage_at(partition, offset)) is not None:
             raise damaged(damage.path, damage.position, offset, "acknowledged batches are missing")
+        if partition.tail and offset >= partition.tail[0].base_offset:
+            return _from_tail(partition, offset, bytes_max, limit, committed)
         hint = partition.hints.get(offset) if partition.hints else None
         if hint is not None:
             segment, position = hint
         else:
             segment = partition.segments[partition.segment_at(offset)]
             found = yield from _find(disk, segment, offset)
-            if found is None:
-                # Compaction left a gap at the segment's end.
-                if (following := _next_base(partition, segment)) is None:
-                    return NOTHING
-                offset = following
-                continue
-            position = found
+            position = segment.size_bytes if found is None else found
         if position >= segment.size_bytes:
+            # A reader at the end of a segment, or compaction left a gap there.
             if (following := _next_base(partition, segment)) is None:
                 return NOTHING
             offset = max(offset, following)
@@ -89,21 +88,41 @@ def read_steps(
         if next_offset is None:
             return NOTHING
         partition.remember_place(next_offset, segment, next_position)
-        aborted = ()
-        if committed and partition.producers is not None:
-            return Fetched(data, partition.producers.aborted_between(first_offset, next_offset))
-        return Fetched(data, aborted)
+        return _fetched(partition, data, first_offset, next_offset, committed)
     return NOTHING
 
 
+def _fetched(
+    partition: PartitionLog, data: Bytes | memoryview, first_offset: int, next_offset: int, committed: bool
+) -> Fetched:
+    if committed and partition.producers is not None:
+        return Fetched(data, partition.producers.aborted_between(first_offset, next_offset))
+    return Fetched(data)
+
+
+def _from_tail(partition: PartitionLog, offset: int, bytes_max: int, limit: int, committed: bool) -> Fetched:
+    """What is not in the segment's file yet is read from memory."""
+    tail = partition.tail
+    first = partition.tail_batch_at(offset)
+    size_bytes, count = 0, 0
+    for batch in itertools.islice(tail, first, None):
+        if batch.base_offset >= limit or (count and size_bytes + batch.size_bytes > bytes_max):
+            break
+        size_bytes += batch.size_bytes
+        count += 1
+    if not count:
+        return NOTHING
+    after = first + count
+    next_offset = tail[after].base_offset if after < len(tail) else partition.end_offset
+    return _fetched(partition, b"".join(tail_buffers(tail[first:after])), offset, next_offset, committed)
+
+
 def _next_base(partition: PartitionLog, segment: Segment) -> int | None:
-    number = partition.segment_at(segment.base_offset)
-    # An empty segment may share its base offset with the one before it.
-    while number + 1 < len(partition.segments):
-        number += 1
-        if partition.segments[number].size_bytes:
-            return partition.segments[number].base_offset
-    return None
+    """Where the batches behind this segment begin."""
+    for later in partition.segments[partition.segment_at(segment.base_offset) + 1 :]:
+        if later.size_bytes:
+            return later.base_offset
+    return partition.tail[0].base_offset if partition.tail else None
 
 
 def _find(disk: Disk, segment: Segment, offset: int) -> Generator[Request, Answer, int | None]:
@@ -243,7 +262,7 @@ def time_steps(
 ) -> Generator[Request, Answer, TimedOffset | None]:
     """The steps of `Log.offset_for_time`."""
     for segment in list(partition.segments):
-        if not segment.size_bytes or segment.latest_ms < timestamp_ms or segment.end_offset <= partition.start_offset:
+        if segment.latest_ms < timestamp_ms:
             continue
         offset = max(partition.start_offset, (yield from _offset_before_time(segment, timestamp_ms)))
         while offset < partition.visible_offset:
@@ -296,7 +315,7 @@ def build_index(disk: Disk, file: File, request: LoadIndex) -> SparseIndex:
     if len(index):
         position, latest_ms = index.positions[-1], index.times[-1]
     for base_offset, batch_position, max_timestamp in scan_headers(file, position, request.up_to):
-        if index.wants_mark_at(batch_position):
+        if batch_position >= index.next_position():
             index.add(base_offset, batch_position, latest_ms)
         latest_ms = max(latest_ms, max_timestamp)
     return index

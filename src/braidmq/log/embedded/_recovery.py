@@ -19,7 +19,7 @@ from braidmq.log._port import GroupOffset
 from braidmq.log._producers import Producers
 from braidmq.log.embedded import _journal as journal
 from braidmq.log.embedded._checkpoint import begin_checkpoint
-from braidmq.log.embedded._engine import Engine
+from braidmq.log.embedded._engine import LEADER_EPOCH, PREFIX_BYTES, Engine
 from braidmq.log.embedded._frames import HEADER_BYTES
 from braidmq.log.embedded._manifest import Damage, JournalEdit, Picture
 from braidmq.log.embedded._partition import PartitionLog
@@ -33,7 +33,7 @@ from braidmq.log.embedded._segment import (
     scan,
     segment_name,
 )
-from braidmq.records import Batch, parse_batch
+from braidmq.records import Batch, batch_prefix, parse_batch
 
 _offsets_decoder = msgspec.msgpack.Decoder(tuple[str, dict[int, GroupOffset | None]])
 
@@ -195,6 +195,7 @@ def _trim_index(engine: Engine, segment: Segment) -> None:
         return
     segment.index = build_index(engine.disk, engine.files.open(segment), LoadIndex(segment, segment.size_bytes))
     segment.index.saved = 0
+    segment.next_mark_at = segment.index.next_position()
 
 
 def _take_batch(partition: PartitionLog, segment: Segment, batch: Batch) -> None:
@@ -249,17 +250,23 @@ def _partition_of(engine: Engine, topic_id: UUID, index: int) -> PartitionLog | 
 
 def _replay_batches(engine: Engine, partition: PartitionLog, entry: journal.Entry, frame: journal.JournalFrame) -> None:
     if entry.base_offset > partition.end_offset:
+        if not frame.frame.durable:
+            # Nothing was promised to be on disk, and something before this is not: it ends there.
+            return
         path = engine.disk.describe(frame.file.name)
         _add_damage(partition, Damage(partition.end_offset, entry.base_offset, path, frame.frame.position))
         partition.end_offset = entry.base_offset
-    position = 0
+    position, base_offset = 0, entry.base_offset
     while position < len(entry.payload):
         batch = parse_batch(entry.payload, position)
         position += batch.size_bytes
-        if batch.base_offset >= partition.end_offset:
+        if base_offset >= partition.end_offset:
             segment = _segment_for_replay(engine, partition)
-            engine.files.open(segment, create=True).write((bytes(batch.data),), segment.size_bytes)
-            _take_batch(partition, segment, batch)
+            prefix = batch_prefix(base_offset, batch.length, LEADER_EPOCH)
+            stored = prefix + bytes(memoryview(batch.data)[PREFIX_BYTES:])
+            engine.files.open(segment, create=True).write((stored,), segment.size_bytes, len(stored))
+            _take_batch(partition, segment, parse_batch(stored))
+        base_offset += batch.last_offset_delta + 1
 
 
 def _segment_for_replay(engine: Engine, partition: PartitionLog) -> Segment:

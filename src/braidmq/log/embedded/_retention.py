@@ -41,5 +41,5 @@ def _apply(engine: Engine, partition: PartitionLog, now_ms: int) -> None:
 def _expired(partition: PartitionLog, segment: Segment, before_ms: int) -> bool:
     """Only what readers can see may go: a batch that is not acknowledged yet is not old."""
     latest_ms = segment.latest_ms if segment.latest_ms >= 0 else segment.created_ms
-    is_visible = segment.end_offset <= partition.visible_offset and partition.pending is None
-    return segment.size_bytes > 0 and is_visible and latest_ms < before_ms
+    is_settled = segment.end_offset <= partition.visible_offset and not partition.tail and partition.pending is None
+    return segment.size_bytes > 0 and is_settled and latest_ms < before_ms

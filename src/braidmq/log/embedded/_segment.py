@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from braidmq.log.embedded._disk import File
-from braidmq.log.embedded._index import NO_TIME, SparseIndex
+from braidmq.log.embedded._index import INTERVAL_BYTES, NO_TIME, SparseIndex
 from braidmq.model.errors import InvalidBatch
 from braidmq.records import BATCH_HEADER_BYTES, BATCH_OVERHEAD_BYTES, Batch, parse_batch
 
@@ -33,6 +33,7 @@ class Segment:
         "generation",
         "index",
         "latest_ms",
+        "next_mark_at",
         "number",
         "pins",
         "size_bytes",
@@ -61,6 +62,8 @@ class Segment:
         self.unchecked_bytes = size_bytes
         self.index: SparseIndex | None = None
         """Marks in memory; None until somebody needs them."""
+        self.next_mark_at = size_bytes
+        """Where the index wants its next mark, at the earliest."""
         self.file: File | None = None
         self.dirty = False
         """Written since it was last synced."""
@@ -76,15 +79,25 @@ class Segment:
     def index_name(self) -> str:
         return self.name.removesuffix(".log") + ".index"
 
+    def mark(self, base_offset: int, position: int) -> None:
+        """Add a mark for the batch that begins here."""
+        if self.index is None:
+            self.index = SparseIndex(covers_from=position)
+        self.index.add(base_offset, position, self.latest_ms)
+        self.next_mark_at = position + INTERVAL_BYTES
+
     def note_batch(self, batch: Batch, base_offset: int, position: int) -> None:
-        """Count a batch that is written at the position. Hot path."""
-        index = self.index
-        if index is None:
-            index = self.index = SparseIndex(covers_from=position)
-        if index.wants_mark_at(position):
-            index.add(base_offset, position, self.latest_ms)
+        """Count a batch that lies at the position."""
+        if position >= self.next_mark_at:
+            self.mark(base_offset, position)
         if batch.max_timestamp > self.latest_ms:
             self.latest_ms = batch.max_timestamp
+
+    def forget_marks(self, position: int) -> None:
+        """The bytes from the position on are not there after all."""
+        if self.index is not None:
+            self.index.truncate(position)
+        self.next_mark_at = min(self.next_mark_at, position)
 
 
 def segment_name(number: int, base_offset: int, generation: int) -> str:

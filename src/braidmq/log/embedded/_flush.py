@@ -1,0 +1,75 @@
+"""Flushing: the batches that only the journal and memory hold are written to the files of their segments.
+
+It happens behind the back of the writers, in another thread and for many batches of a partition at once, because a small
+write to each of a thousand files costs more than twice as much as few large ones.
+"""
+
+from typing import NamedTuple
+
+from braidmq.log.embedded._disk import Disk, File
+from braidmq.log.embedded._partition import PartitionLog, TailBatch
+from braidmq.log.embedded._segment import Segment
+
+FLUSH_BYTES = 64 * 1024
+"""A partition with so much in its tail is due."""
+
+
+class TailWrite(NamedTuple):
+    """The beginning of a partition's tail, to be written to its last segment."""
+
+    partition: PartitionLog
+    segment: Segment
+    file: File | None
+    buffers: list[bytes | memoryview]
+    position: int
+    batches: int
+    size_bytes: int
+    end_offset: int
+
+
+def plan_write(partition: PartitionLog) -> TailWrite | None:
+    """All of the tail that is not part of the turn in hand; None when there is nothing to write."""
+    pending = partition.pending
+    count = len(partition.tail) if pending is None else pending.tail_before
+    if not count:
+        return None
+    batches = partition.tail[:count]
+    end_offset = partition.end_offset if pending is None else pending.end_before
+    size_bytes = partition.tail_bytes if pending is None else partition.tail_bytes - pending.size_bytes
+    segment = partition.segments[-1]
+    return TailWrite(
+        partition, segment, segment.file, tail_buffers(batches), segment.size_bytes, count, size_bytes, end_offset
+    )
+
+
+def tail_buffers(batches: list[TailBatch]) -> list[bytes | memoryview]:
+    buffers: list[bytes | memoryview] = []
+    for batch in batches:
+        buffers += (batch.prefix, batch.rest)
+    return buffers
+
+
+class FlushJob:
+    """Many writes, made in another thread. `sequence`: with it done, frames up to there are in the segments' files."""
+
+    def __init__(self, disk: Disk, writes: list[TailWrite], sequence: int) -> None:
+        self._disk = disk
+        self.writes = writes
+        self.sequence = sequence
+        self.opened: dict[int, File] = {}
+        """Files that had to be opened, by the number of the write."""
+        self.done = 0
+        """How many of the writes succeeded; with `error` set, the next one did not."""
+        self.error: OSError | None = None
+
+    def run(self) -> None:
+        for number, write in enumerate(self.writes):
+            try:
+                file = write.file
+                if file is None:
+                    file = self.opened[number] = self._disk.open(write.segment.name, create=write.position == 0)
+                file.write(write.buffers, write.position, write.size_bytes)
+            except OSError as error:
+                self.error = error
+                return
+            self.done += 1
