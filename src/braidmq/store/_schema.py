@@ -1,7 +1,8 @@
 """Bringing a database to the schema that this code expects.
 
-One idea: an up-to-date database is recognised by comparing one text with SCHEMA_REVISION, so that alembic, which is slow
-to import, is only loaded where there is something to migrate. A test holds the constant equal to alembic's newest revision.
+One idea: an up-to-date database is recognised by comparing one text with SCHEMA_REVISION, so that alembic,
+which is slow to import, is only loaded where there is something to migrate. A test holds the constant equal
+to alembic's newest revision.
 """
 
 import threading

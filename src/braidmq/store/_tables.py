@@ -1,8 +1,9 @@
 """The tables as the newest migration leaves them; a test holds the two equal on both databases.
 
-One idea: `counters` holds two numbers that only grow. `catalog_revision` is raised by every change of the catalog, as the
-first statement of its transaction, so that its row is the lock that puts all changes, of all nodes, into one order.
-`partition_number` is the next partition's number; a number that was given is never given again.
+One idea: `counters` holds two numbers that only grow. `catalog_revision` is raised by every change of the
+catalog, as the first statement of its transaction, so that its row is the lock that puts all changes, of all
+nodes, into one order. `partition_number` is the next partition's number; a number that was given is never
+given again.
 """
 
 import sqlalchemy as sa
