@@ -52,9 +52,7 @@ class Catalog:
         self._watch = store.watch(CHANNEL, self._catch_up)
 
     @classmethod
-    async def open(
-        cls, store: Store, *, now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
-    ) -> "Catalog":
+    async def open(cls, store: Store, *, now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000) -> "Catalog":
         """Read everything, and from then on hear of every change."""
         return cls(store, Memory(await store.read(read_snapshot)), now_ms)
 
@@ -184,7 +182,7 @@ class Catalog:
         return await self._change(partial(_changes.create_instance, instance=instance))
 
     async def delete_instance(self, name: str) -> None:
-        """Delete it with its groups and their subscriptions. Raises UnknownInstance, InstanceInUse while it has topics."""
+        """Delete it with its groups and subscriptions. Raises UnknownInstance, InstanceInUse while it has topics."""
         if name == DEFAULT_INSTANCE:
             raise InstanceInUse(f"the instance {name!r} always exists")
         await self._change(partial(_changes.delete_instance, name=name))
@@ -210,9 +208,7 @@ class Catalog:
 
     async def set_setting(self, name: str, value: str, *, changed_by: str) -> Setting:
         """Raises InvalidSetting."""
-        setting = Setting(
-            name=name, value=value, revision=-1, changed_by=changed_by, changed_ms=self._now_ms()
-        )
+        setting = Setting(name=name, value=value, revision=-1, changed_by=changed_by, changed_ms=self._now_ms())
         _checks.check_setting(setting)
         return await self._change(partial(_changes.save_setting, setting=setting))
 
@@ -229,8 +225,12 @@ class Catalog:
         should be quick.
         """
         handle = object()
+
+        def unsubscribe() -> None:
+            self._callbacks.pop(handle, None)
+
         self._callbacks[handle] = callback
-        return lambda: self._callbacks.pop(handle, None) and None
+        return unsubscribe
 
     async def _change(self, work: Work[Changed[T]]) -> T:
         changed = await self._store.write(work, self._committed)

@@ -182,13 +182,10 @@ def _check_free(connection: sa.Connection, topic: Topic) -> None:
 def _add_partitions(connection: sa.Connection, topic: Topic, count: int) -> Topic:
     first_index = len(topic.partition_numbers)
     if not 1 <= first_index + count <= TOPIC_PARTITIONS_MAX:
-        raise InvalidPartitions(
-            f"a topic has 1 to {TOPIC_PARTITIONS_MAX:,} partitions, not {first_index + count:,}"
-        )
+        raise InvalidPartitions(f"a topic has 1 to {TOPIC_PARTITIONS_MAX:,} partitions, not {first_index + count:,}")
     first_number = _take_numbers(connection, count)
     rows = [
-        {"number": first_number + place, "topic_id": topic.id, "index": first_index + place}
-        for place in range(count)
+        {"number": first_number + place, "topic_id": topic.id, "index": first_index + place} for place in range(count)
     ]
     connection.execute(sa.insert(tables.partitions), rows)
     numbers = (*topic.partition_numbers, *range(first_number, first_number + count))
@@ -204,7 +201,7 @@ def _take_numbers(connection: sa.Connection, count: int) -> int:
         .values(value=columns.value + count)
         .returning(columns.value)
     )
-    end = connection.execute(taking).scalar_one()
+    end: int = connection.execute(taking).scalar_one()
     if end > PARTITION_NUMBER_MAX + 1:
         raise InvalidPartitions(
             f"only {PARTITION_NUMBER_MAX + 1 - (end - count):,} of the {PARTITION_NUMBER_MAX + 1:,} partition "

@@ -1,4 +1,4 @@
-"""What the catalog takes. Checked before the database is asked, so that both databases refuse the same with the same words."""
+"""What the catalog takes. Checked before any SQL, so that both databases refuse the same with the same words."""
 
 from collections.abc import Mapping
 from typing import Any

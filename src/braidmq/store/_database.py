@@ -25,7 +25,8 @@ DRIVER_ERRORS: tuple[type[Exception], ...] = (sa.exc.SQLAlchemyError, OSError)
 class Database(Protocol):
     """Raises what the driver raises; `store_failure` turns that into an error of the house."""
 
-    driver_errors: tuple[type[Exception], ...]
+    @property
+    def driver_errors(self) -> tuple[type[Exception], ...]: ...
 
     async def write(self, work: Work[T]) -> T:
         """Run the work on the connection for writing; the work begins and commits the transaction."""

@@ -68,7 +68,8 @@ def record_deleted(connection: sa.Connection, thing: Thing) -> Entry:
 
 
 def read_revision(connection: sa.Connection) -> int:
-    return connection.execute(_SELECT_REVISION).scalar_one()
+    revision: int = connection.execute(_SELECT_REVISION).scalar_one()
+    return revision
 
 
 def read_snapshot(connection: sa.Connection) -> Snapshot:
@@ -105,13 +106,11 @@ _SELECT_LINES = (
     .order_by(tables.catalog_changes.c.revision)
 )
 
-_FORGET_LINES = sa.delete(tables.catalog_changes).where(
-    tables.catalog_changes.c.revision <= sa.bindparam("until")
-)
+_FORGET_LINES = sa.delete(tables.catalog_changes).where(tables.catalog_changes.c.revision <= sa.bindparam("until"))
 
 
 def _record(connection: sa.Connection, kind: Kind, key: Key) -> int:
-    revision = connection.execute(_RAISE_REVISION).scalar_one()
+    revision: int = connection.execute(_RAISE_REVISION).scalar_one()
     line = {"revision": revision, "kind": kind, "key": [str(part) for part in key]}
     connection.execute(sa.insert(tables.catalog_changes), line)
     if revision % CATCH_UP_MAX == 0:

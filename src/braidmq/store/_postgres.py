@@ -37,9 +37,7 @@ class PostgresDatabase:
     def __init__(self, address: PostgresAddress) -> None:
         self._address = address
         self._engine = _create_engine(address)
-        self._reading = self._engine.execution_options(
-            isolation_level="REPEATABLE READ", postgresql_readonly=True
-        )
+        self._reading = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
     @classmethod
     async def connect(cls, address: PostgresAddress) -> "PostgresDatabase":
@@ -60,7 +58,7 @@ class PostgresDatabase:
             return await connection.run_sync(work)
 
     async def listen(self, channel: str, heard: Callable[[], None]) -> None:
-        """LISTEN for ever. After every reconnect, and at every check, `heard` is called for what may have been missed."""
+        """LISTEN for ever. After every reconnect, and at every check, `heard` is called for what was missed."""
         while True:
             try:
                 async with self._driver_connection() as driver:

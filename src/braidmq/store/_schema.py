@@ -40,7 +40,7 @@ def stored_revision(connection: sa.Connection) -> str | None:
 
 
 def migrate(connection: sa.Connection) -> None:
-    """Migrate to SCHEMA_REVISION in the transaction that is open on this connection; a no-op where another node was first."""
+    """Migrate in the transaction that is open on this connection; nothing to do where another node was first."""
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
     before = stored_revision(connection)

@@ -74,16 +74,21 @@ class _ConnectionThread:
     def _run(self, work: Work[T]) -> T:
         if self._connection is None:
             self._connection = self._engine.connect()
-        return work(self._connection)
+        try:
+            return work(self._connection)
+        except BaseException:
+            # Whatever state this left the transaction in, closing ends it, and the next use opens a clean one.
+            self._disconnect()
+            raise
 
     async def close(self) -> None:
         await asyncio.get_running_loop().run_in_executor(self._thread, self._disconnect)
         self._thread.shutdown()
 
     def _disconnect(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-        self._engine.dispose()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
 
 def _create_engine(path: str, begin: str) -> sa.Engine:

@@ -70,7 +70,7 @@ class Store:
             raise store_failure(error, self._address) from error
 
     def watch(self, channel: str, look: Callable[[], Awaitable[None]]) -> Watch:
-        """Call `look` after every wake and whenever another node calls `announce` on the channel; ends with the store."""
+        """Call `look` after every wake, and when another node announces on the channel; ends with the store."""
         watch = Watch(self._database, channel, look)
         self._watches.append(watch)
         return watch
@@ -102,9 +102,7 @@ async def _connect(address: Address) -> Database:
         fix = "see that the server runs there and lets this user in"
     try:
         return await connecting
-    except (
-        Exception
-    ) as error:  # whatever a driver raises while connecting, the address is what the user can mend
+    except Exception as error:  # whatever a driver raises while connecting, the address is what the user can mend
         failed = store_failure(error, address)
         failed.args = (f"{failed.message}; {fix}",)
         raise failed from error
@@ -114,7 +112,7 @@ async def _migrate(database: Database, address: Address) -> None:
     try:
         if await database.read(_schema.stored_revision) == _schema.SCHEMA_REVISION:
             return
-        while not _schema.alembic_in_use.acquire(blocking=False):
+        while not _schema.alembic_in_use.acquire(blocking=False):  # noqa: ASYNC110 - held by threads and loops alike
             await asyncio.sleep(ALEMBIC_RETRY_S)
         try:
             await database.write(_in_transaction)

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Request(NamedTuple):
-    """One caller's write. `committed` runs on the loop after the commit, even where the caller has gone; it never raises."""
+    """One caller's write. `committed` runs on the loop after the commit, even where the caller has gone."""
 
     work: Work[Any]
     answer: asyncio.Future[Any]
@@ -127,7 +127,7 @@ class Writer:
 
 
 def carry_out(connection: sa.Connection, works: Sequence[Work[Any]]) -> list[Outcome]:
-    """All works in one transaction. Raises when the transaction as a whole is lost, and then nothing is known to be kept."""
+    """All works in one transaction. Raises when the transaction as a whole is lost."""
     with connection.begin() as transaction:
         outcomes = [attempt(connection, work) for work in works]
         try:
@@ -141,7 +141,7 @@ def carry_out(connection: sa.Connection, works: Sequence[Work[Any]]) -> list[Out
 
 
 def attempt(connection: sa.Connection, work: Work[Any]) -> Outcome:
-    """One work in a savepoint. Raises when the transaction around it is gone, as after a lost connection or a full disk."""
+    """One work in a savepoint. Raises when the transaction around it is gone: connection lost, disk full."""
     savepoint = connection.begin_nested()
     try:
         value = work(connection)

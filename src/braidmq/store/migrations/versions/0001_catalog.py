@@ -29,9 +29,7 @@ def upgrade() -> None:
     )
     _create_topics()
     _create_groups()
-    op.bulk_insert(
-        counters, [{"name": "catalog_revision", "value": 0}, {"name": "partition_number", "value": 0}]
-    )
+    op.bulk_insert(counters, [{"name": "catalog_revision", "value": 0}, {"name": "partition_number", "value": 0}])
     op.bulk_insert(instances, [{"name": "default", "description": ""}])
 
 
@@ -57,9 +55,7 @@ def _create_topics() -> None:
         sa.Column("topic_id", sa.Uuid, nullable=False),
         sa.Column("index", sa.Integer, nullable=False),
         sa.PrimaryKeyConstraint("number", name="pk_partitions"),
-        sa.ForeignKeyConstraint(
-            ["topic_id"], ["topics.id"], name="fk_partitions_topic_id", ondelete="CASCADE"
-        ),
+        sa.ForeignKeyConstraint(["topic_id"], ["topics.id"], name="fk_partitions_topic_id", ondelete="CASCADE"),
         sa.UniqueConstraint("topic_id", "index", name="uq_partitions_topic_id_index"),
     )
 
