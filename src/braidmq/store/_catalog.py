@@ -8,7 +8,7 @@ memory never goes back.
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, TypeVar, cast
 from uuid import UUID, uuid4
@@ -75,9 +75,9 @@ class Catalog:
         """The partition with this number, also while its topic is being deleted."""
         return self._memory.partition(number)
 
-    def topics(self) -> Collection[Topic]:
+    def topics(self) -> list[Topic]:
         """All topics but those whose deletion has begun."""
-        return self._memory.topics_by_name.values()
+        return list(self._memory.topics_by_name.values())
 
     def topics_deleting(self) -> list[Topic]:
         """The topics whose deletion has begun and is not finished."""
@@ -86,33 +86,31 @@ class Catalog:
     def group(self, instance: str, name: str) -> Group | None:
         return cast("Group | None", self._memory.things[Kind.GROUP].get((instance, name)))
 
-    def groups(self) -> Collection[Group]:
-        return self._memory.things[Kind.GROUP].values()
+    def groups(self) -> list[Group]:
+        return list(self._memory.things[Kind.GROUP].values())
 
     def subscriptions(
         self, instance: str = DEFAULT_INSTANCE, *, group: str | None = None, topic: str | None = None
-    ) -> Collection[Subscription]:
+    ) -> list[Subscription]:
         """An instance's subscriptions: those of a group, those to a topic, those that are both, or all."""
-        found: Iterable[Subscription]
         if group is not None:
-            found = self._memory.subscriptions_by_group.get((instance, group), {}).values()
-        elif topic is not None:
-            return self._memory.subscriptions_by_topic.get((instance, topic), {}).values()
-        else:
-            found = self._memory.things[Kind.SUBSCRIPTION].values()
-        return [each for each in found if each.instance == instance and topic in (None, each.topic)]
+            of_group = self._memory.subscriptions_by_group.get((instance, group), {}).values()
+            return [each for each in of_group if topic in (None, each.topic)]
+        if topic is not None:
+            return list(self._memory.subscriptions_by_topic.get((instance, topic), {}).values())
+        return [each for each in self._memory.things[Kind.SUBSCRIPTION].values() if each.instance == instance]
 
     def instance(self, name: str) -> Instance | None:
         return cast("Instance | None", self._memory.things[Kind.INSTANCE].get((name,)))
 
-    def instances(self) -> Collection[Instance]:
-        return self._memory.things[Kind.INSTANCE].values()
+    def instances(self) -> list[Instance]:
+        return list(self._memory.things[Kind.INSTANCE].values())
 
     def setting(self, name: str) -> Setting | None:
         return cast("Setting | None", self._memory.things[Kind.SETTING].get((name,)))
 
-    def settings(self) -> Collection[Setting]:
-        return self._memory.things[Kind.SETTING].values()
+    def settings(self) -> list[Setting]:
+        return list(self._memory.things[Kind.SETTING].values())
 
     # Changes
 

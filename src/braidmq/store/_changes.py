@@ -26,8 +26,6 @@ from braidmq.store import _tables as tables
 from braidmq.store._journal import Changed, Entry, lock_catalog, record_deleted, record_saved
 from braidmq.store._things import TABLES, Kind, Setting, Thing, key_of, matches, read_thing, read_things
 
-TOPIC_PARTITIONS_MAX = 10_000
-
 
 def create_topic(connection: sa.Connection, topic: Topic, partitions: int) -> Changed[Topic]:
     """The topic with the numbers that its partitions were given."""
@@ -181,8 +179,6 @@ def _check_free(connection: sa.Connection, topic: Topic) -> None:
 
 def _add_partitions(connection: sa.Connection, topic: Topic, count: int) -> Topic:
     first_index = len(topic.partition_numbers)
-    if not 1 <= first_index + count <= TOPIC_PARTITIONS_MAX:
-        raise InvalidPartitions(f"a topic has 1 to {TOPIC_PARTITIONS_MAX:,} partitions, not {first_index + count:,}")
     first_number = _take_numbers(connection, count)
     rows = [
         {"number": first_number + place, "topic_id": topic.id, "index": first_index + place} for place in range(count)

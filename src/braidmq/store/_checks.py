@@ -13,9 +13,9 @@ from braidmq.model import (
     check_topic_name,
 )
 from braidmq.model.errors import InvalidName, InvalidPartitions, InvalidSetting
-from braidmq.store._changes import TOPIC_PARTITIONS_MAX
 from braidmq.store._things import Setting
 
+TOPIC_PARTITIONS_MAX = 10_000
 SETTING_NAME_LENGTH_MAX = 255
 EVENT_CODE_LENGTH_MAX = 64
 TEXT_LENGTH_MAX = 65_536

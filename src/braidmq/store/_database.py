@@ -45,12 +45,10 @@ class Database(Protocol):
         ...
 
 
-def store_failure(error: Exception, address: object) -> StoreFailed:
+def store_failure(error: Exception, address: object, fix: str = "") -> StoreFailed:
     """A StoreFailed that says what the driver's error says, caused by it. Parameters are never part of it."""
-    if isinstance(error, StoreFailed):
-        shown = StoreFailed(error.message)
-    else:
-        shown = StoreFailed(f"the database {address} failed: {_first_line(error)}")
+    said = error.message if isinstance(error, StoreFailed) else f"the database {address} failed: {_first_line(error)}"
+    shown = StoreFailed(f"{said}; {fix}" if fix else said)
     shown.__cause__ = error
     return shown
 

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any, Final, TypeVar
 
 import asyncpg
+import sqlalchemy as sa
 import structlog
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
@@ -36,7 +37,9 @@ class PostgresDatabase:
 
     def __init__(self, address: PostgresAddress) -> None:
         self._address = address
-        self._engine = _create_engine(address)
+        self._engine = _create_engine(address, pool_size=CONNECTIONS_MAX, max_overflow=0, pool_pre_ping=True)
+        # A listening connection is held for ever, and must not be one less for those who read and write.
+        self._listening = _create_engine(address, poolclass=sa.NullPool)
         self._reading = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
     @classmethod
@@ -63,21 +66,19 @@ class PostgresDatabase:
             try:
                 async with self._driver_connection() as driver:
                     await _listen_until_lost(driver, channel, heard)
-            except self.driver_errors as error:
+            except Exception as error:  # reported and tried again: a listener that ended would never be missed
                 log.warning("store_listener_lost", error=str(store_failure(error, self._address)))
             await asyncio.sleep(RECONNECT_DELAY_S)
 
     async def close(self) -> None:
         await self._engine.dispose()
+        await self._listening.dispose()
 
     @contextlib.asynccontextmanager
     async def _driver_connection(self) -> AsyncIterator[Any]:
-        """asyncpg's own connection, thrown away after use: a pooled one must not go on listening."""
-        async with self._engine.connect() as connection:
-            try:
-                yield (await connection.get_raw_connection()).driver_connection
-            finally:
-                await connection.invalidate()
+        """A connection as asyncpg knows it."""
+        async with self._listening.connect() as connection:
+            yield (await connection.get_raw_connection()).driver_connection
 
 
 async def _listen_until_lost(driver: Any, channel: str, heard: Callable[[], None]) -> None:
@@ -91,12 +92,14 @@ async def _listen_until_lost(driver: Any, channel: str, heard: Callable[[], None
         await driver.execute("SELECT 1", timeout=CONNECT_TIMEOUT_S)
 
 
-def _create_engine(address: PostgresAddress) -> AsyncEngine:
-    return create_async_engine(
-        address.url,
-        connect_args={"timeout": CONNECT_TIMEOUT_S, "command_timeout": STATEMENT_TIMEOUT_S},
-        pool_size=CONNECTIONS_MAX,
-        max_overflow=0,
-        pool_pre_ping=True,
-        hide_parameters=True,
-    )
+def _create_engine(address: PostgresAddress, **pool: Any) -> AsyncEngine:
+    arguments = {
+        "timeout": CONNECT_TIMEOUT_S,
+        "command_timeout": STATEMENT_TIMEOUT_S,
+        # A node that stands still in a transaction holds locks that others wait for; the server then ends it.
+        "server_settings": {
+            "application_name": "braidmq",
+            "idle_in_transaction_session_timeout": str(int(STATEMENT_TIMEOUT_S * 1000)),
+        },
+    }
+    return create_async_engine(address.url, connect_args=arguments, hide_parameters=True, **pool)

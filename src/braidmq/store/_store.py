@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 
+from braidmq.model.errors import StoreFailed
 from braidmq.store import _schema
 from braidmq.store._address import Address, SqliteAddress, parse_address
 from braidmq.store._database import DRIVER_ERRORS, Database, Work, store_failure
@@ -30,6 +31,7 @@ class Store:
         self._address = address
         self._writer = Writer(database, address)
         self._watches: list[Watch] = []
+        self._closed = False
 
     @classmethod
     async def open(cls, url: str) -> "Store":
@@ -64,6 +66,8 @@ class Store:
 
     async def read(self, work: Work[T]) -> T:
         """Carry out work that only reads; it sees all that was committed before, and one moment throughout."""
+        if self._closed:
+            raise StoreFailed(f"the store {self._address} is closed")
         try:
             return await self._database.read(work)
         except self._database.driver_errors as error:
@@ -76,7 +80,10 @@ class Store:
         return watch
 
     async def close(self) -> None:
-        """Carry out the writes that were accepted, then let go of the database."""
+        """Carry out the writes that were accepted, then let go of the database. Doing it again changes nothing."""
+        if self._closed:
+            return
+        self._closed = True
         for watch in self._watches:
             await watch.close()
         await self._writer.close()
@@ -94,7 +101,7 @@ async def _connect(address: Address) -> Database:
         from braidmq.store._sqlite import SqliteDatabase
 
         connecting: Awaitable[Database] = SqliteDatabase.connect(address)
-        fix = "its folder must exist and be writable"
+        fix = "it must be a SQLite file, or a new one in a folder that exists and is writable"
     else:
         from braidmq.store._postgres import PostgresDatabase
 
@@ -103,9 +110,7 @@ async def _connect(address: Address) -> Database:
     try:
         return await connecting
     except Exception as error:  # whatever a driver raises while connecting, the address is what the user can mend
-        failed = store_failure(error, address)
-        failed.args = (f"{failed.message}; {fix}",)
-        raise failed from error
+        raise store_failure(error, address, fix) from error
 
 
 async def _migrate(database: Database, address: Address) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from braidmq.model.errors import BraidError
 from braidmq.store._database import Database
 
 RETRY_DELAY_S = 0.5
@@ -46,7 +45,7 @@ class Watch:
             self._woken.clear()
             try:
                 await self._look()
-            except BraidError as error:
-                log.warning("store_watch_failed", channel=self._channel, error=error.message)
+            except Exception:  # reported and tried again: a watch that ended would leave its owner behind for ever
+                log.exception("store_watch_failed", channel=self._channel)
                 self._woken.set()
                 await asyncio.sleep(RETRY_DELAY_S)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import sqlalchemy as sa
+import structlog
 
 from braidmq.model.errors import StoreFailed
 from braidmq.store._database import Database, Work, store_failure
@@ -21,6 +22,8 @@ WRITES_MAX = 8192
 """How many writes may wait or run; callers beyond that wait before they may ask."""
 
 T = TypeVar("T")
+
+log = structlog.get_logger(__name__)
 
 
 class Request(NamedTuple):
@@ -109,7 +112,7 @@ class Writer:
     def _answer(self, batch: Sequence[Request], outcomes: Sequence[Outcome]) -> None:
         for request, outcome in zip(batch, outcomes, strict=True):
             if isinstance(outcome, Done) and request.committed is not None:
-                request.committed(outcome.value)
+                self._tell_committed(request.committed, outcome.value)
         for request, outcome in zip(batch, outcomes, strict=True):
             if request.answer.done():
                 continue
@@ -117,6 +120,12 @@ class Writer:
                 request.answer.set_result(outcome.value)
             else:
                 request.answer.set_exception(self._shown(outcome.error))
+
+    def _tell_committed(self, committed: Callable[[Any], None], value: Any) -> None:
+        try:
+            committed(value)
+        except Exception:  # reported; what was written is kept and answered, and others still wait for this task
+            log.exception("store_committed_failed", database=str(self._address))
 
     def _shown(self, error: Exception) -> Exception:
         if isinstance(error, self._database.driver_errors):
@@ -141,14 +150,18 @@ def carry_out(connection: sa.Connection, works: Sequence[Work[Any]]) -> list[Out
 
 
 def attempt(connection: sa.Connection, work: Work[Any]) -> Outcome:
-    """One work in a savepoint. Raises when the transaction around it is gone: connection lost, disk full."""
-    savepoint = connection.begin_nested()
+    """One work in a savepoint. Raises when the transaction around it is gone: connection lost, disk full.
+
+    The savepoint always has the same name, other than SQLAlchemy's own: PostgreSQL prepares a statement only once.
+    """
+    connection.exec_driver_sql("SAVEPOINT work")
     try:
         value = work(connection)
     except Exception as error:
         if connection.invalidated:
             raise
-        savepoint.rollback()
+        connection.exec_driver_sql("ROLLBACK TO SAVEPOINT work")
+        connection.exec_driver_sql("RELEASE SAVEPOINT work")
         return Failed(error)
-    savepoint.commit()
+    connection.exec_driver_sql("RELEASE SAVEPOINT work")
     return Done(value)

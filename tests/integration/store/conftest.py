@@ -85,11 +85,12 @@ class PostgresServer:
             await connection.close()
 
     def _run(self, tool: str, *arguments: str) -> None:
-        command = [self._binaries / tool, *arguments]
-        subprocess.run(command, user=self._user, cwd=self.folder, check=True, capture_output=True)
+        subprocess.run(
+            [str(self._binaries / tool), *arguments], user=self._user, cwd=self.folder, check=True, capture_output=True
+        )
 
     def _ready(self) -> bool:
-        command = [self._binaries / "pg_isready", "-q", "-h", self.folder]
+        command = [str(self._binaries / "pg_isready"), "-q", "-h", str(self.folder)]
         return subprocess.run(command, check=False).returncode == 0
 
 
@@ -140,7 +141,7 @@ def eventually() -> Eventually:
 
     async def wait(condition: Callable[[], bool]) -> None:
         async with asyncio.timeout(10):
-            while not condition():
+            while not condition():  # noqa: ASYNC110 - the condition is another process's doing
                 await asyncio.sleep(0.005)
 
     return wait

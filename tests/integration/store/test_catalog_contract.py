@@ -237,9 +237,7 @@ async def test_of_concurrent_creations_exactly_one_succeeds(catalog: Catalog, da
     await other_store.close()
 
 
-async def test_groups_are_saved_replaced_and_deleted_with_their_subscriptions(
-    catalog: Catalog, store: Store
-) -> None:
+async def test_groups_are_saved_replaced_and_deleted_with_their_subscriptions(catalog: Catalog, store: Store) -> None:
     group = await catalog.save_group(Group(name="g:1 ü", attempts_max=3, settings={"a": "b"}))
     changed = await catalog.save_group(Group(name="g:1 ü", broadcast=True, ordered=True))
     assert catalog.group(DEFAULT_INSTANCE, group.name) == changed
@@ -367,9 +365,7 @@ async def test_a_change_is_visible_to_the_callback_and_a_failing_callback_stops_
     assert seen == [True]
 
 
-async def test_a_change_whose_caller_was_cancelled_still_reaches_the_memory(
-    catalog: Catalog, store: Store
-) -> None:
+async def test_a_change_whose_caller_was_cancelled_still_reaches_the_memory(catalog: Catalog, store: Store) -> None:
     creating = asyncio.create_task(catalog.create_topic("t", partitions=1))
     await asyncio.sleep(0)
     await asyncio.sleep(0)

@@ -143,8 +143,6 @@ async def test_alembic_is_not_loaded_for_a_database_that_is_up_to_date(database_
         "    store = await Store.open(sys.argv[1]); await Catalog.open(store); await store.close()\n"
         "asyncio.run(main()); print('alembic' in sys.modules)"
     )
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", program, database_url, stdout=subprocess.PIPE
-    )
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", program, database_url, stdout=subprocess.PIPE)
     output, _ = await process.communicate()
     assert output.split() == [b"False"]

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from braidmq.model import DEFAULT_INSTANCE, Group, Instance, Subscription
 from braidmq.model.errors import StoreFailed
-from braidmq.store import Catalog, Change, Store, _journal
+from braidmq.store import Catalog, Change, Store, _changes, _journal
 
 Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
 
@@ -135,6 +135,34 @@ async def test_a_node_that_missed_more_than_is_kept_reads_everything_again(
     assert len(two.heard) == 14
 
 
+async def test_a_node_whose_missed_changes_are_no_longer_listed_reads_everything_again(
+    nodes: tuple[Node, Node], eventually: Eventually
+) -> None:
+    one, two = nodes
+    await one.catalog.save_group(Group(name="seen"))
+    await eventually(lambda: two.same_as(one))
+
+    def change_and_forget(connection: sa.Connection) -> None:
+        _changes.save_group(connection, Group(name="missed"))
+        connection.execute(sa.text("DELETE FROM catalog_changes"))
+
+    await one.store.write(change_and_forget)
+    await eventually(lambda: one.same_as(two) and len(two.catalog.groups()) == 2)
+
+
+async def test_old_lines_of_the_journal_are_forgotten(
+    nodes: tuple[Node, Node], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_journal, "CATCH_UP_MAX", 5)
+    monkeypatch.setattr(_journal, "LINES_KEPT", 10)
+    for number in range(22):
+        await nodes[0].catalog.set_setting("a", str(number), changed_by="ann")
+    lines = await nodes[0].store.read(
+        lambda connection: connection.execute(sa.text("SELECT revision FROM catalog_changes")).scalars().all()
+    )
+    assert sorted(lines) == list(range(11, 23))
+
+
 async def test_a_change_of_a_kind_that_only_newer_code_knows_is_passed_over(
     nodes: tuple[Node, Node], eventually: Eventually
 ) -> None:
@@ -204,7 +232,7 @@ async def test_a_commit_whose_answer_was_lost_is_reported_as_unknown_and_not_tri
     await one.store.write(slow_commit)
     writing = asyncio.create_task(one.store.write(insert))
     async with asyncio.timeout(10):
-        while not await two.store.read(committing):
+        while not await two.store.read(committing):  # noqa: ASYNC110 - only the server knows
             await asyncio.sleep(0.01)
     await end_connections(two)
     with pytest.raises(StoreFailed, match="not known whether the change was kept"):

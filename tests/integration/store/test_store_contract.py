@@ -95,17 +95,13 @@ async def test_a_failing_write_spares_the_others_of_its_batch(marked: Store) -> 
 
 async def test_a_commit_that_fails_is_told_to_every_caller_of_the_batch(marked: Store) -> None:
     def prepare(connection: sa.Connection) -> None:
-        connection.execute(
-            sa.text("CREATE TABLE notes (mark TEXT REFERENCES marks DEFERRABLE INITIALLY DEFERRED)")
-        )
+        connection.execute(sa.text("CREATE TABLE notes (mark TEXT REFERENCES marks DEFERRABLE INITIALLY DEFERRED)"))
 
     def orphan(connection: sa.Connection) -> None:
         connection.execute(sa.text("INSERT INTO notes VALUES ('nobody')"))
 
     await marked.write(prepare)
-    results = await asyncio.gather(
-        marked.write(mark("innocent")), marked.write(orphan), return_exceptions=True
-    )
+    results = await asyncio.gather(marked.write(mark("innocent")), marked.write(orphan), return_exceptions=True)
     assert [type(result) for result in results] == [StoreFailed, StoreFailed]
     assert "not known" in str(results[0])
     assert results[0] is not results[1]
@@ -142,11 +138,19 @@ async def test_what_is_to_happen_on_commit_does_not_happen_for_a_write_that_fail
     assert seen == []
 
 
+async def test_a_failure_in_what_is_to_happen_on_commit_harms_no_write(marked: Store) -> None:
+    def stumble(_name: str) -> None:
+        raise ValueError("mine")
+
+    seen: list[str] = []
+    await asyncio.gather(marked.write(mark("one"), stumble), marked.write(mark("two"), seen.append))
+    assert seen == ["two"]
+    assert await marked.read(names) == {"one", "two"}
+
+
 @pytest.mark.parametrize("call", [Store.write, Store.read])
-async def test_an_error_of_the_driver_comes_as_an_error_of_ours(
-    store: Store, call: Call
-) -> None:
-    with pytest.raises(StoreFailed, match="failed: .*nowhere") as caught:
+async def test_an_error_of_the_driver_comes_as_an_error_of_ours(store: Store, call: Call) -> None:
+    with pytest.raises(StoreFailed, match=r"failed: .*nowhere") as caught:
         await call(store, lambda connection: connection.execute(sa.text("SELECT * FROM nowhere")))
     assert isinstance(caught.value.__cause__, sa.exc.SQLAlchemyError)
 
@@ -181,8 +185,11 @@ async def test_closing_carries_out_what_was_accepted_and_refuses_the_rest(databa
     await asyncio.sleep(0)
     await store.close()
     assert await asyncio.gather(*accepted) == [str(number) for number in range(10)]
+    await store.close()
     with pytest.raises(StoreFailed, match="closed"):
         await store.write(mark("late"))
+    with pytest.raises(StoreFailed, match="closed"):
+        await store.read(names)
     again = await Store.open(database_url)
     assert len(await again.read(names)) == 10
     await again.close()
