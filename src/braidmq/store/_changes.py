@@ -166,15 +166,14 @@ def _claim(name: str) -> str:
 def _check_free(connection: sa.Connection, topic: Topic) -> None:
     columns = tables.topics.c
     claimed = (columns.instance == topic.instance) & (columns.claimed_name == _claim(topic.name))
-    holder = connection.execute(sa.select(columns.name).where(claimed)).scalar_one_or_none()
-    if holder == topic.name:
-        raise AlreadyExists(f"the topic {topic.name!r} exists already")
-    if holder is not None:
+    for holder in connection.execute(sa.select(columns.id, columns.name).where(claimed | (columns.id == topic.id))):
+        if holder.id == topic.id:
+            raise AlreadyExists(f"a topic with the id {topic.id} exists already")
+        if holder.name == topic.name:
+            raise AlreadyExists(f"the topic {topic.name!r} exists already")
         raise AlreadyExists(
-            f"the topic name {topic.name!r} collides with {holder!r}: names may not differ only in '.' and '_'"
+            f"the topic name {topic.name!r} collides with {holder.name!r}: names may not differ only in '.' and '_'"
         )
-    if connection.execute(sa.select(columns.id).where(columns.id == topic.id)).first() is not None:
-        raise AlreadyExists(f"a topic with the id {topic.id} exists already")
 
 
 def _add_partitions(connection: sa.Connection, topic: Topic, count: int) -> Topic:

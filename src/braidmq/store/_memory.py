@@ -126,7 +126,8 @@ class Memory:
         return (cast("Change", _CHANGES[kind](revision, old, new)),)
 
     def _index_topic(self, old: Topic | None, new: Topic | None) -> None:
-        if old is not None and not old.deleting:
+        # The name may have passed to another topic already: a snapshot comes in no particular order.
+        if old is not None and self.topics_by_name.get((old.instance, old.name)) is old:
             del self.topics_by_name[old.instance, old.name]
         if old is not None and new is None:
             for number in old.partition_numbers:

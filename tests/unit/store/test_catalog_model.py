@@ -3,6 +3,7 @@
 import asyncio
 import tempfile
 from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID
@@ -22,6 +23,8 @@ from braidmq.model.errors import (
     UnknownInstance,
 )
 from braidmq.store import Catalog, Change, Store
+from braidmq.store._journal import Snapshot, read_since, read_snapshot
+from braidmq.store._memory import Memory
 
 T = TypeVar("T")
 
@@ -43,6 +46,7 @@ class CatalogMachine(RuleBasedStateMachine):
         self.settings: dict[str, str] = {}
         self.next_number = 0
         self.open()
+        self.follower = Memory(self.run(self.store.read, read_snapshot))
 
     def open(self) -> None:
         url = f"sqlite:///{Path(self.folder.name)}/store.db"
@@ -182,6 +186,19 @@ class CatalogMachine(RuleBasedStateMachine):
         self.runner.run(self.store.close())
         self.heard.clear()
         self.open()
+
+    @rule(whole=st.booleans())
+    def another_node_catches_up(self, whole: bool) -> None:
+        work = read_snapshot if whole else partial(read_since, revision=self.follower.revision)
+        missed = self.run(self.store.read, work)
+        before = self.follower.revision
+        if isinstance(missed, Snapshot):
+            changes = self.follower.replace(missed)
+        else:
+            changes = self.follower.apply(missed)
+        assert all(before < change.revision <= self.follower.revision for change in changes)
+        assert vars(self.follower) == vars(self.catalog._memory)
+        assert self.follower.replace(self.run(self.store.read, read_snapshot)) == []
 
     @invariant()
     def holds_what_the_model_holds(self) -> None:
