@@ -4,11 +4,11 @@ Measured on 2 shared cores, Python 3.11, PostgreSQL 18 on a local socket without
 
 | | SQLite | PostgreSQL |
 |---|---|---|
-| create 1,000 topics of 10 partitions, one after the other | RATE | RATE |
-| the same, all at once | RATE | RATE |
-| open a catalog of 20,000 partitions | RATE | RATE |
-| memory of it | RATE | RATE |
-| writes, 2,000 at once | RATE | RATE |
+| create 1,000 topics of 10 partitions, one after the other | 330/s | 120/s |
+| the same, all at once | 400-650/s | 150-200/s |
+| open a catalog of 20,000 partitions | 100-160 ms | 180-250 ms |
+| memory of it | 2.5 MB | 2.8 MB |
+| writes, 2,000 at once | 10,000/s | 1,000-1,400/s |
 """
 
 import asyncio

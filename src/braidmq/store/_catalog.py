@@ -28,7 +28,7 @@ from braidmq.model import (
 from braidmq.model.errors import InstanceInUse, StoreFailed
 from braidmq.store import _changes, _checks
 from braidmq.store._database import Work
-from braidmq.store._journal import CHANNEL, Changed, Snapshot, read_since, read_snapshot
+from braidmq.store._journal import CHANNEL, Changed, read_since, read_snapshot
 from braidmq.store._memory import Change, Memory
 from braidmq.store._store import Store
 from braidmq.store._things import Kind, Setting
@@ -257,10 +257,7 @@ class Catalog:
     async def _catch_up(self) -> None:
         since = self._memory.revision
         missed = await self._store.read(partial(read_since, revision=since))
-        if isinstance(missed, Snapshot):
-            self._tell(self._memory.replace(missed))
-        else:
-            self._tell(self._memory.apply(missed))
+        self._tell(self._memory.take(missed))
 
     def _tell(self, changes: Iterable[Change]) -> None:
         self._grown.set()

@@ -1,5 +1,4 @@
-"""The statements behind every change of the catalog. They run inside the store's transaction, never on the
-event loop.
+"""The statements behind every change of the catalog. They run inside the store's transaction.
 
 One idea: `lock_catalog` comes first in each, so that what it has checked still holds when it writes,
 whichever nodes change the catalog at the same time. The constraints of the tables are a second line of

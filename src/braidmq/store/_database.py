@@ -47,13 +47,14 @@ class Database(Protocol):
 
 def store_failure(error: Exception, address: object, fix: str = "") -> StoreFailed:
     """A StoreFailed that says what the driver's error says, caused by it. Parameters are never part of it."""
-    said = error.message if isinstance(error, StoreFailed) else f"the database {address} failed: {_first_line(error)}"
+    said = error.message if isinstance(error, StoreFailed) else f"the database {address} failed: {first_line(error)}"
     shown = StoreFailed(f"{said}; {fix}" if fix else said)
     shown.__cause__ = error
     return shown
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """What the driver says, without SQLAlchemy's statement and links."""
     cause = error.orig if isinstance(error, sa.exc.DBAPIError) and error.orig else error
     lines = str(cause).strip().splitlines()
     return lines[0] if lines else type(cause).__name__

@@ -73,6 +73,10 @@ class Memory:
         self.subscriptions_by_topic: dict[tuple[str, str], dict[Key, Subscription]] = {}
         self.replace(snapshot)
 
+    def take(self, missed: Snapshot | Sequence[Entry]) -> list[Change]:
+        """Take what was read since this memory's revision; what changed by it."""
+        return self.replace(missed) if isinstance(missed, Snapshot) else self.apply(missed)
+
     def apply(self, entries: Iterable[Entry]) -> list[Change]:
         """Take the entries that are new; what changed by them."""
         changes: list[Change] = []

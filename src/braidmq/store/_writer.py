@@ -1,5 +1,4 @@
-"""Many writes, one transaction: all that arrived while the previous transaction ran is carried out in the
-next.
+"""Many writes, one transaction: all that arrived while the previous one ran are carried out in the next.
 
 One idea: each write runs in a savepoint of its own, so that its failure is its own; only a transaction that
 is lost as a whole, or whose commit is not confirmed, fails them all. Nothing is ever tried twice.
@@ -15,7 +14,7 @@ import sqlalchemy as sa
 import structlog
 
 from braidmq.model.errors import StoreFailed
-from braidmq.store._database import Database, Work, store_failure
+from braidmq.store._database import Database, Work, first_line, store_failure
 
 BATCH_MAX = 512
 WRITES_MAX = 8192
@@ -144,7 +143,7 @@ def carry_out(connection: sa.Connection, works: Sequence[Work[Any]]) -> list[Out
         except Exception as error:
             raise StoreFailed(
                 "the database did not confirm the commit, so that it is not known whether the change was kept; "
-                f"read before trying again ({error})"
+                f"read before trying again ({first_line(error)})"
             ) from error
     return outcomes
 

@@ -23,7 +23,7 @@ from braidmq.model.errors import (
     UnknownInstance,
 )
 from braidmq.store import Catalog, Change, Store
-from braidmq.store._journal import Snapshot, read_since, read_snapshot
+from braidmq.store._journal import read_since, read_snapshot
 from braidmq.store._memory import Memory
 
 T = TypeVar("T")
@@ -192,10 +192,7 @@ class CatalogMachine(RuleBasedStateMachine):
         work = read_snapshot if whole else partial(read_since, revision=self.follower.revision)
         missed = self.run(self.store.read, work)
         before = self.follower.revision
-        if isinstance(missed, Snapshot):
-            changes = self.follower.replace(missed)
-        else:
-            changes = self.follower.apply(missed)
+        changes = self.follower.take(missed)
         assert all(before < change.revision <= self.follower.revision for change in changes)
         assert vars(self.follower) == vars(self.catalog._memory)
         assert self.follower.replace(self.run(self.store.read, read_snapshot)) == []

@@ -8,12 +8,13 @@ from braidmq.model import DEFAULT_INSTANCE, Instance, Topic
 from braidmq.store import TopicChanged
 from braidmq.store._journal import Entry, Snapshot
 from braidmq.store._memory import Memory
-from braidmq.store._things import Kind
+from braidmq.store._things import Kind, Thing
 
 
 def snapshot(revision: int, topics: Sequence[Topic]) -> Snapshot:
     default = Instance(name=DEFAULT_INSTANCE)
-    things = {**{kind: () for kind in Kind}, Kind.INSTANCE: (default,), Kind.TOPIC: tuple(topics)}
+    things: dict[Kind, Sequence[Thing]] = {kind: [] for kind in Kind}
+    things |= {Kind.INSTANCE: [default], Kind.TOPIC: topics}
     return Snapshot(revision, things)
 
 
