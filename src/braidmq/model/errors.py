@@ -66,6 +66,12 @@ class AlreadyExists(BraidError):
     code = "already_exists"
 
 
+class InstanceInUse(BraidError):
+    """The instance cannot be deleted while it holds topics."""
+
+    code = "instance_in_use"
+
+
 class InvalidPartitions(BraidError):
     """The number of partitions is not possible; it can only grow."""
 

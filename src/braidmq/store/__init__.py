@@ -1,0 +1,29 @@
+"""Metadata and small mutable state: the catalog of what exists, and a durable place for what changes often.
+
+`Store` runs statements on SQLite or PostgreSQL; `Catalog` keeps the whole catalog in memory and changes it
+through a store.
+"""
+
+from braidmq.store._catalog import Catalog
+from braidmq.store._memory import (
+    Change,
+    GroupChanged,
+    InstanceChanged,
+    SettingChanged,
+    SubscriptionChanged,
+    TopicChanged,
+)
+from braidmq.store._store import Store
+from braidmq.store._things import Setting
+
+__all__ = [
+    "Catalog",
+    "Change",
+    "GroupChanged",
+    "InstanceChanged",
+    "Setting",
+    "SettingChanged",
+    "Store",
+    "SubscriptionChanged",
+    "TopicChanged",
+]

@@ -1,0 +1,90 @@
+"""What the catalog takes. Checked before any SQL, so that both databases refuse the same with the same words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from braidmq.model import (
+    Group,
+    Instance,
+    Subscription,
+    Topic,
+    check_group_name,
+    check_instance_name,
+    check_topic_name,
+)
+from braidmq.model.errors import InvalidName, InvalidPartitions, InvalidSetting
+from braidmq.store._things import Setting
+
+TOPIC_PARTITIONS_MAX = 10_000
+SETTING_NAME_LENGTH_MAX = 255
+EVENT_CODE_LENGTH_MAX = 64
+TEXT_LENGTH_MAX = 65_536
+ATTEMPTS_MAX = 2**31 - 1
+RETENTION_MAX = 2**63 - 1
+
+
+def check_partitions(partitions: int) -> None:
+    if not 1 <= partitions <= TOPIC_PARTITIONS_MAX:
+        raise InvalidPartitions(f"a topic has 1 to {TOPIC_PARTITIONS_MAX:,} partitions, not {partitions:,}")
+
+
+def check_topic(topic: Topic) -> None:
+    check_topic_name(topic.name)
+    values = {
+        "retention_ms": topic.retention_ms,
+        "retention_bytes": topic.retention_bytes,
+        "settings": topic.settings,
+    }
+    check_topic_values(values)
+
+
+def check_topic_values(values: Mapping[str, Any]) -> None:
+    for name in ("retention_ms", "retention_bytes"):
+        if not -1 <= values.get(name, -1) <= RETENTION_MAX:
+            raise InvalidSetting(f"{name} is -1 for no limit, or a number from 0, not {values[name]}")
+    _check_settings(values.get("settings", {}))
+
+
+def check_instance(instance: Instance) -> None:
+    check_instance_name(instance.name)
+    _check_text("an instance's description", instance.description)
+
+
+def check_group(group: Group) -> None:
+    check_group_name(group.name)
+    _check_text("a group's name", group.name)
+    if not 1 <= group.attempts_max <= ATTEMPTS_MAX:
+        raise InvalidSetting(f"attempts_max is a number from 1, not {group.attempts_max}")
+    _check_settings(group.settings)
+
+
+def check_subscription(subscription: Subscription) -> None:
+    check_topic_name(subscription.topic)
+    length = len(subscription.event_code)
+    if not 1 <= length <= EVENT_CODE_LENGTH_MAX:
+        raise InvalidName(f"an event code has 1 to {EVENT_CODE_LENGTH_MAX} characters, this one has {length}")
+    _check_text("an event code", subscription.event_code)
+    _check_text("a subscription's expression", subscription.expression)
+
+
+def check_setting(setting: Setting) -> None:
+    _check_settings({setting.name: setting.value})
+    _check_text("the name of who changes a setting", setting.changed_by)
+
+
+def _check_settings(settings: Mapping[str, str]) -> None:
+    for name, value in settings.items():
+        if not 1 <= len(name) <= SETTING_NAME_LENGTH_MAX:
+            raise InvalidSetting(
+                f"the name of a setting has 1 to {SETTING_NAME_LENGTH_MAX} characters, this one has {len(name)}"
+            )
+        _check_text("the name of a setting", name)
+        _check_text(f"the setting {name!r}", value)
+
+
+def _check_text(what: str, text: str) -> None:
+    """PostgreSQL keeps neither NUL nor half of a surrogate pair; SQLite must not take what the other refuses."""
+    if len(text) > TEXT_LENGTH_MAX:
+        raise InvalidSetting(f"{what} has at most {TEXT_LENGTH_MAX:,} characters, this has {len(text):,}")
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise InvalidSetting(f"{what} holds a NUL character or is not valid Unicode")

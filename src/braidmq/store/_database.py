@@ -1,0 +1,60 @@
+"""What a database of either kind does for the store: run synchronous Core statements away from the event
+loop.
+
+One idea: work is a plain function of a SQLAlchemy connection. SQLite runs it in a thread of its own;
+PostgreSQL runs it in a greenlet that gives the loop back at every round trip. So every statement is written
+once, for both.
+"""
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+import sqlalchemy as sa
+
+from braidmq.model.errors import StoreFailed
+
+T = TypeVar("T")
+
+Work = Callable[[sa.Connection], T]
+
+
+DRIVER_ERRORS: tuple[type[Exception], ...] = (sa.exc.SQLAlchemyError, OSError)
+"""What either driver may raise; a broken or silent connection is an OSError or a TimeoutError, which is one."""
+
+
+class Database(Protocol):
+    """Raises what the driver raises; `store_failure` turns that into an error of the house."""
+
+    @property
+    def driver_errors(self) -> tuple[type[Exception], ...]: ...
+
+    async def write(self, work: Work[T]) -> T:
+        """Run the work on the connection for writing; the work begins and commits the transaction."""
+        ...
+
+    async def read(self, work: Work[T]) -> T:
+        """Run the work in a transaction that sees one moment and writes nothing."""
+        ...
+
+    async def listen(self, channel: str, heard: Callable[[], None]) -> None:
+        """Call `heard` whenever others may have said something on the channel. Runs until it is cancelled."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of threads and connections."""
+        ...
+
+
+def store_failure(error: Exception, address: object, fix: str = "") -> StoreFailed:
+    """A StoreFailed that says what the driver's error says, caused by it. Parameters are never part of it."""
+    said = error.message if isinstance(error, StoreFailed) else f"the database {address} failed: {first_line(error)}"
+    shown = StoreFailed(f"{said}; {fix}" if fix else said)
+    shown.__cause__ = error
+    return shown
+
+
+def first_line(error: Exception) -> str:
+    """What the driver says, without SQLAlchemy's statement and links."""
+    cause = error.orig if isinstance(error, sa.exc.DBAPIError) and error.orig else error
+    lines = str(cause).strip().splitlines()
+    return lines[0] if lines else type(cause).__name__

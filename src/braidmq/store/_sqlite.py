@@ -1,0 +1,119 @@
+"""SQLite: one file, one thread that writes and one that reads.
+
+One idea: a connection never leaves the thread that opened it. In WAL mode readers do not wait for the writer,
+so that a long listing does not hold up a commit. `synchronous=FULL` makes a commit durable before it is
+answered.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, TypeVar
+
+import sqlalchemy as sa
+
+from braidmq.model.errors import StoreFailed
+from braidmq.store._address import SqliteAddress
+from braidmq.store._database import DRIVER_ERRORS, Work
+
+BUSY_TIMEOUT_MS = 10_000
+"""How long a statement waits for another process that holds the file, a backup for instance."""
+
+T = TypeVar("T")
+
+
+class SqliteDatabase:
+    """See `Database`."""
+
+    driver_errors: Final = DRIVER_ERRORS
+
+    def __init__(self, address: SqliteAddress) -> None:
+        self._writing = _ConnectionThread(address.path, "BEGIN IMMEDIATE")
+        self._reading = _ConnectionThread(address.path, "BEGIN")
+
+    @classmethod
+    async def connect(cls, address: SqliteAddress) -> "SqliteDatabase":
+        database = cls(address)
+        try:
+            await database.write(_use_wal)
+        except BaseException:
+            await database.close()
+            raise
+        return database
+
+    async def write(self, work: Work[T]) -> T:
+        return await self._writing.run(work)
+
+    async def read(self, work: Work[T]) -> T:
+        def in_transaction(connection: sa.Connection) -> T:
+            with connection.begin():
+                return work(connection)
+
+        return await self._reading.run(in_transaction)
+
+    async def listen(self, channel: str, heard: Callable[[], None]) -> None:  # noqa: ARG002
+        """A SQLite file has one node, and that one hears of its own changes from the writer."""
+        await asyncio.Event().wait()
+
+    async def close(self) -> None:
+        await self._reading.close()
+        await self._writing.close()
+
+
+class _ConnectionThread:
+    """A thread and the connection that lives in it, opened by the first use."""
+
+    def __init__(self, path: str, begin: str) -> None:
+        self._engine = _create_engine(path, begin)
+        self._connection: sa.Connection | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="store-sqlite")
+
+    async def run(self, work: Work[T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, work)
+
+    def _run(self, work: Work[T]) -> T:
+        if self._connection is None:
+            self._connection = self._engine.connect()
+        try:
+            return work(self._connection)
+        except BaseException:
+            # Whatever state this left the transaction in, closing ends it, and the next use opens a clean one.
+            self._disconnect()
+            raise
+
+    async def close(self) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._disconnect)
+        self._thread.shutdown()
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+
+def _create_engine(path: str, begin: str) -> sa.Engine:
+    engine = sa.create_engine(
+        sa.URL.create("sqlite+pysqlite", database=path), poolclass=sa.NullPool, hide_parameters=True
+    )
+
+    def prepare(connection: Any, _record: object) -> None:
+        # sqlite3 begins transactions too late and not for every statement, so it must not begin any.
+        connection.isolation_level = None
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+
+    def begin_transaction(connection: sa.Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    sa.event.listen(engine, "connect", prepare)
+    sa.event.listen(engine, "begin", begin_transaction)
+    return engine
+
+
+def _use_wal(connection: sa.Connection) -> None:
+    """WAL is a property of the file, and cannot be set in a transaction."""
+    driver: Any = connection.connection.driver_connection
+    (mode,) = driver.execute("PRAGMA journal_mode = WAL").fetchone()
+    if mode != "wal":
+        raise StoreFailed("SQLite cannot share memory with its file there; put the database on a local disk")

@@ -1,0 +1,102 @@
+"""The tables as the newest migration leaves them; a test holds the two equal on both databases.
+
+One idea: `counters` holds two numbers that only grow. `catalog_revision` is raised by every change of the
+catalog, as the first statement of its transaction, so that its row is the lock that puts all changes, of all
+nodes, into one order. `partition_number` is the next partition's number; a number that was given is never
+given again.
+"""
+
+import sqlalchemy as sa
+
+metadata = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+CATALOG_REVISION = "catalog_revision"
+PARTITION_NUMBER = "partition_number"
+
+counters = sa.Table(
+    "counters",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("value", sa.BigInteger, nullable=False),
+)
+
+catalog_changes = sa.Table(
+    "catalog_changes",
+    metadata,
+    sa.Column("revision", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    # What the thing is found by, as a list of texts.
+    sa.Column("key", sa.JSON, nullable=False),
+)
+
+instances = sa.Table(
+    "instances",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("description", sa.Text, nullable=False),
+)
+
+topics = sa.Table(
+    "topics",
+    metadata,
+    sa.Column("id", sa.Uuid, primary_key=True),
+    sa.Column("instance", sa.Text, sa.ForeignKey("instances.name"), nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    # The name with every dot as an underscore; NULL once deletion has begun, which frees the name.
+    sa.Column("claimed_name", sa.Text),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("retention_ms", sa.BigInteger, nullable=False),
+    sa.Column("retention_bytes", sa.BigInteger, nullable=False),
+    sa.Column("settings", sa.JSON, nullable=False),
+    sa.Column("deleting", sa.Boolean, nullable=False),
+    sa.UniqueConstraint("instance", "claimed_name"),
+)
+
+partitions = sa.Table(
+    "partitions",
+    metadata,
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("topic_id", sa.Uuid, sa.ForeignKey("topics.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("index", sa.Integer, nullable=False),
+    sa.UniqueConstraint("topic_id", "index"),
+)
+
+groups = sa.Table(
+    "groups",
+    metadata,
+    sa.Column("instance", sa.Text, sa.ForeignKey("instances.name"), primary_key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("broadcast", sa.Boolean, nullable=False),
+    sa.Column("ordered", sa.Boolean, nullable=False),
+    sa.Column("attempts_max", sa.Integer, nullable=False),
+    sa.Column("settings", sa.JSON, nullable=False),
+)
+
+subscriptions = sa.Table(
+    "subscriptions",
+    metadata,
+    sa.Column("instance", sa.Text, primary_key=True),
+    sa.Column("group", sa.Text, primary_key=True),
+    sa.Column("topic", sa.Text, primary_key=True),
+    sa.Column("event_code", sa.Text, primary_key=True),
+    sa.Column("filter_kind", sa.Text, nullable=False),
+    sa.Column("expression", sa.Text, nullable=False),
+    sa.ForeignKeyConstraint(["instance", "group"], ["groups.instance", "groups.name"]),
+)
+
+settings = sa.Table(
+    "settings",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+    sa.Column("revision", sa.BigInteger, nullable=False),
+    sa.Column("changed_by", sa.Text, nullable=False),
+    sa.Column("changed_ms", sa.BigInteger, nullable=False),
+)
