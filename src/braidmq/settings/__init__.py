@@ -16,7 +16,6 @@ from braidmq.settings._load import (
 from braidmq.settings._page import reference_page
 from braidmq.settings._secrets import redact_url
 from braidmq.settings._structs import (
-    Address,
     HttpSettings,
     LoggingSettings,
     LogSettings,
@@ -29,7 +28,6 @@ __all__ = [
     "CONFIG_VARIABLE",
     "DEFAULT_ORIGIN",
     "READY_FILE_VARIABLE",
-    "Address",
     "Given",
     "HttpSettings",
     "Key",

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Meta
 
-from braidmq.settings._structs import Address
+from braidmq.protocols.listener import Address
 
 Value = str | int | Path | Address | None
 

@@ -7,24 +7,16 @@ ends with its unit
 """
 
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
+from braidmq.protocols.listener import Address
+
 MIB = 1 << 20
 SECRET = {"secret": True}
 STORE_FILE_NAME = "store.sqlite"
-
-
-class Address(NamedTuple):
-    """Where a listener listens. Port 0 lets the system choose."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
