@@ -1,1 +1,1 @@
-"""What a message queue means, written once: publish, pull, cursors, timers and the rest arrive here, above the log and the store."""
+"""What a message queue means, written once, above the log and the store and below every protocol."""

@@ -94,15 +94,11 @@ class Log(Protocol):
         """Raises UnknownPartition."""
         ...
 
-    def read_now(
-        self, number: int, offset: int, bytes_max: int, *, committed: bool = False
-    ) -> Fetched | None:
+    def read_now(self, number: int, offset: int, bytes_max: int, *, committed: bool = False) -> Fetched | None:
         """As `read`, but None where that would have to wait for the disk."""
         ...
 
-    async def read(
-        self, number: int, offset: int, bytes_max: int, *, committed: bool = False
-    ) -> Fetched:
+    async def read(self, number: int, offset: int, bytes_max: int, *, committed: bool = False) -> Fetched:
         """Whole batches from the one that holds `offset`, at most `bytes_max` but at least one; empty at the end.
 
         With `committed`, nothing behind the stable offset, and the transactions to skip. Raises UnknownPartition,

@@ -156,9 +156,7 @@ class DamagedLog(BraidError):
 
     code = "damaged_log"
 
-    def __init__(
-        self, message: str | None = None, *, path: str = "", position: int = -1, offset: int = -1
-    ) -> None:
+    def __init__(self, message: str | None = None, *, path: str = "", position: int = -1, offset: int = -1) -> None:
         super().__init__(message)
         self.path = path
         self.position = position

@@ -1,0 +1,54 @@
+"""RecordBatch v2, the one format in which every record in every log lies, and the mapping of messages to records.
+
+Most of the house handles a batch as opaque bytes behind a 61-byte header (`Batch`). Only where a record itself is needed
+(another protocol reads it, a time is looked up, a topic is compacted) is it opened, with a bound on what may come out.
+"""
+
+from braidmq.records._batch import (
+    BATCH_HEADER_BYTES,
+    BATCH_OVERHEAD_BYTES,
+    NO_PRODUCER,
+    Batch,
+    batch_prefix,
+    checksum,
+    parse_batch,
+    resealed,
+    split_batches,
+    with_append_time,
+)
+from braidmq.records._codecs import Codec
+from braidmq.records._mapping import batch_messages, message_record, messages_of, record_message
+from braidmq.records._records import (
+    RECORDS_BYTES_MAX,
+    Marker,
+    Record,
+    build_batch,
+    build_marker,
+    read_marker,
+    read_records,
+)
+
+__all__ = [
+    "BATCH_HEADER_BYTES",
+    "BATCH_OVERHEAD_BYTES",
+    "NO_PRODUCER",
+    "RECORDS_BYTES_MAX",
+    "Batch",
+    "Codec",
+    "Marker",
+    "Record",
+    "batch_messages",
+    "batch_prefix",
+    "build_batch",
+    "build_marker",
+    "checksum",
+    "message_record",
+    "messages_of",
+    "parse_batch",
+    "read_marker",
+    "read_records",
+    "record_message",
+    "resealed",
+    "split_batches",
+    "with_append_time",
+]

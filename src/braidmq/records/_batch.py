@@ -1,0 +1,151 @@
+"""The header of a batch, read and written by struct. Hot path: runs for every produce and every fetch.
+
+Layout: base offset, length and leader epoch come first, outside the checksum, so that a broker can set them without
+touching the rest; the CRC-32C covers everything from the attributes on.
+"""
+
+import struct
+from typing import Final, NamedTuple
+
+import google_crc32c
+
+from braidmq.model.errors import CorruptBatch, InvalidBatch, UnsupportedCompression
+from braidmq.records._codecs import Codec
+
+Buffer = bytes | bytearray | memoryview
+
+_HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+_PREFIX: Final = struct.Struct(">qii")
+_CHECKSUM: Final = struct.Struct(">I")
+_ATTRIBUTES: Final = struct.Struct(">h")
+_TIMESTAMP: Final = struct.Struct(">q")
+
+BATCH_HEADER_BYTES: Final = _HEADER.size
+BATCH_OVERHEAD_BYTES: Final = 12
+"""Base offset and length, which the length itself does not count."""
+PREFIX_BYTES: Final = _PREFIX.size
+MAGIC: Final = 2
+NO_PRODUCER: Final = -1
+
+_CHECKSUM_AT: Final = 17
+_ATTRIBUTES_AT: Final = 21
+_MAX_TIMESTAMP_AT: Final = 35
+_CODEC_MASK: Final = 0x07
+_APPEND_TIME_BIT: Final = 0x08
+_TRANSACTIONAL_BIT: Final = 0x10
+_CONTROL_BIT: Final = 0x20
+
+
+def checksum(data: bytes, before: int = 0) -> int:
+    """CRC-32C of the bytes, or of all that came before and the bytes. The library takes nothing but bytes: no views."""
+    return google_crc32c.extend(before, data)  # type: ignore[no-any-return]
+
+
+class Batch(NamedTuple):
+    """A batch's header, and all of its bytes (header included)."""
+
+    base_offset: int
+    length: int
+    leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    record_count: int
+    data: Buffer
+
+    @property
+    def size_bytes(self) -> int:
+        return self.length + BATCH_OVERHEAD_BYTES
+
+    @property
+    def last_offset(self) -> int:
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def last_sequence(self) -> int:
+        """Sequence numbers wrap to zero behind 2^31 - 1."""
+        return (self.base_sequence + self.last_offset_delta) & 0x7FFFFFFF
+
+    @property
+    def codec(self) -> Codec:
+        return Codec(self.attributes & _CODEC_MASK)
+
+    @property
+    def is_append_time(self) -> bool:
+        return bool(self.attributes & _APPEND_TIME_BIT)
+
+    @property
+    def is_transactional(self) -> bool:
+        return bool(self.attributes & _TRANSACTIONAL_BIT)
+
+    @property
+    def is_control(self) -> bool:
+        return bool(self.attributes & _CONTROL_BIT)
+
+    def matches_checksum(self) -> bool:
+        return checksum(bytes(memoryview(self.data)[_ATTRIBUTES_AT:])) == self.crc
+
+
+def parse_batch(buffer: Buffer, position: int = 0) -> Batch:
+    """The batch that begins at the position. Raises InvalidBatch where there is none, whole, of version 2.
+
+    The checksum is not looked at; see `Batch.matches_checksum`.
+    """
+    available = len(buffer) - position
+    if available < BATCH_HEADER_BYTES:
+        raise InvalidBatch(f"a record batch has at least {BATCH_HEADER_BYTES} bytes, here are {available}")
+    fields = _HEADER.unpack_from(buffer, position)
+    size = fields[1] + BATCH_OVERHEAD_BYTES
+    if not BATCH_HEADER_BYTES <= size <= available:
+        raise InvalidBatch(f"the record batch claims {size} bytes, here are {available}")
+    if fields[3] != MAGIC:
+        raise InvalidBatch(f"record batches of version {fields[3]} are not stored; version {MAGIC} is")
+    if fields[6] < 0:
+        raise InvalidBatch(f"the record batch has a negative last offset delta, {fields[6]}")
+    whole = position == 0 and available == size
+    return Batch(*fields, buffer if whole else memoryview(buffer)[position : position + size])
+
+
+def split_batches(buffer: Buffer) -> list[Batch]:
+    """What a producer sent, batch by batch, each one checked. Raises InvalidBatch, CorruptBatch, UnsupportedCompression."""
+    batches = []
+    position = 0
+    while position < len(buffer):
+        batch = parse_batch(buffer, position)
+        if not batch.matches_checksum():
+            raise CorruptBatch(f"the record batch at byte {position} does not match its checksum {batch.crc:#010x}")
+        if batch.attributes & _CODEC_MASK > Codec.ZSTD:
+            raise UnsupportedCompression(f"the record batch names compression {batch.attributes & _CODEC_MASK}")
+        if batch.record_count < 1 or batch.last_offset_delta != batch.record_count - 1:
+            raise InvalidBatch(
+                f"the record batch claims {batch.record_count} records and a last offset delta of {batch.last_offset_delta}"
+            )
+        batches.append(batch)
+        position += batch.size_bytes
+    return batches
+
+
+def batch_prefix(base_offset: int, length: int, leader_epoch: int) -> bytes:
+    """The first 16 bytes of a batch as the log stores it; the rest stays as the producer sent it."""
+    return _PREFIX.pack(base_offset, length, leader_epoch)
+
+
+def resealed(data: bytearray) -> Batch:
+    """A batch whose bytes were changed, with its length and checksum made right again."""
+    struct.pack_into(">i", data, 8, len(data) - BATCH_OVERHEAD_BYTES)
+    _CHECKSUM.pack_into(data, _CHECKSUM_AT, checksum(bytes(data[_ATTRIBUTES_AT:])))
+    return parse_batch(bytes(data))
+
+
+def with_append_time(batch: Batch, now_ms: int) -> Batch:
+    """The batch with the time of its storing in place of the times its producer gave."""
+    data = bytearray(batch.data)
+    _ATTRIBUTES.pack_into(data, _ATTRIBUTES_AT, batch.attributes | _APPEND_TIME_BIT)
+    _TIMESTAMP.pack_into(data, _MAX_TIMESTAMP_AT, now_ms)
+    return resealed(data)

@@ -1,0 +1,34 @@
+"""Message <-> record: body is the value, properties are the headers one to one, born time is the timestamp."""
+
+from collections.abc import Sequence
+
+from braidmq.model import Message
+from braidmq.records._batch import Batch
+from braidmq.records._codecs import Codec
+from braidmq.records._records import Record, build_batch, read_records
+
+
+def message_record(message: Message, offset_delta: int = 0) -> Record:
+    return Record(offset_delta, message.born_ms, message.key, message.body, message.headers)
+
+
+def record_message(record: Record, topic: str = "", partition: int = -1) -> Message:
+    return Message(
+        body=record.value,
+        key=record.key,
+        headers=tuple(record.headers),
+        born_ms=record.timestamp_ms,
+        topic=topic,
+        partition=partition,
+        offset=record.offset,
+    )
+
+
+def batch_messages(messages: Sequence[Message], codec: Codec = Codec.NONE) -> Batch:
+    """One batch of all the messages, ready to be appended to their partition."""
+    return build_batch([message_record(message, delta) for delta, message in enumerate(messages)], codec=codec)
+
+
+def messages_of(batch: Batch, topic: str = "", partition: int = -1) -> list[Message]:
+    """The messages of a stored batch. Raises InvalidBatch."""
+    return [record_message(record, topic, partition) for record in read_records(batch)]
