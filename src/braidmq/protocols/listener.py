@@ -73,14 +73,10 @@ def bound_addresses(sockets: list[socket.socket]) -> tuple[Address, ...]:
     return tuple(Address(*listening.getsockname()[:2]) for listening in sockets)
 
 
-async def _resolve(
-    name: str, address: Address
-) -> list[tuple[int, tuple[str, int, int, int] | tuple[str, int]]]:
+async def _resolve(name: str, address: Address) -> list[tuple[int, tuple[str, int, int, int] | tuple[str, int]]]:
     loop = asyncio.get_running_loop()
     try:
-        found = await loop.getaddrinfo(
-            address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
+        found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
         raise _failed(name, address, error) from error
     return list(dict.fromkeys((family, place) for family, _, _, _, place in found))  # type: ignore[misc]

@@ -54,10 +54,7 @@ def keys() -> Mapping[str, Key]:
 
 def _keys_of(section: str, struct: type[Section]) -> list[Key]:
     hints = typing.get_type_hints(struct, include_extras=True)
-    return [
-        _key(section, field.name, hints[field.name], field.default)
-        for field in msgspec.structs.fields(struct)
-    ]
+    return [_key(section, field.name, hints[field.name], field.default) for field in msgspec.structs.fields(struct)]
 
 
 def _key(section: str, name: str, annotation: object, default: Value) -> Key:

@@ -97,9 +97,7 @@ def _limit(value: object) -> int:
 
 
 def _unit_of(name: str) -> dict[str, int]:
-    return next(
-        (units for ending, units in _UNITS.items() if name.removesuffix("_max").endswith(ending)), {"": 1}
-    )
+    return next((units for ending, units in _UNITS.items() if name.removesuffix("_max").endswith(ending)), {"": 1})
 
 
 def _unit_names(units: dict[str, int]) -> str:

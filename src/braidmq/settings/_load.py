@@ -69,9 +69,7 @@ def _from_file(file: Path | None) -> Iterator[Given]:
             path = f"{section}.{name}"
             if path not in keys():
                 known = [key.name for key in keys().values() if key.section == section]
-                raise InvalidSetting(
-                    f"{file}: there is no key {name!r} in [{section}]{_nearest(name, known)}"
-                )
+                raise InvalidSetting(f"{file}: there is no key {name!r} in [{section}]{_nearest(name, known)}")
             yield Given(path, raw, str(file))
 
 
@@ -83,9 +81,7 @@ def _read(file: Path) -> dict[str, dict[str, object]]:
             raise InvalidSetting(f"{file}: larger than {_FILE_BYTES_MAX} bytes; this is not a settings file")
         return tomllib.loads(text.decode())
     except OSError as error:
-        raise InvalidSetting(
-            f"{file}: cannot be read: {error.strerror}; name the file with --config"
-        ) from error
+        raise InvalidSetting(f"{file}: cannot be read: {error.strerror}; name the file with --config") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidSetting(f"{file}: is not valid TOML: {error}") from error
 
@@ -113,19 +109,13 @@ def _value(key: Key, item: Given) -> Value:
         return key.kind.parse(item.raw)
     except ValueError:
         shown = "the value given" if key.secret else repr(item.raw)
-        raise InvalidSetting(
-            f"{item.origin}: {key.path} cannot be {shown}; it is {key.kind.allowed}"
-        ) from None
+        raise InvalidSetting(f"{item.origin}: {key.path} cannot be {shown}; it is {key.kind.allowed}") from None
 
 
 def _settings(values: Mapping[str, Value]) -> Settings:
     parts = {}
     for section, struct in sections().items():
-        chosen = {
-            key.name: values[path]
-            for path, key in keys().items()
-            if key.section == section and path in values
-        }
+        chosen = {key.name: values[path] for path, key in keys().items() if key.section == section and path in values}
         parts[section] = struct(**chosen)
     return Settings(**parts)  # type: ignore[arg-type]  # each section's name and struct come from Settings itself
 

@@ -5,9 +5,7 @@ import re
 HIDDEN = "***"
 
 _USER_PASSWORD = re.compile(r"(?P<before>^[^/?#]*//[^/?#@:]*:)(?P<password>.*)(?P<after>@)", re.DOTALL)
-_QUERY_PASSWORD = re.compile(
-    r"(?P<before>[?&](?:[^=&]*(?:password|passwd|secret|token|key))=)[^&#]*", re.IGNORECASE
-)
+_QUERY_PASSWORD = re.compile(r"(?P<before>[?&](?:[^=&]*(?:password|passwd|secret|token|key))=)[^&#]*", re.IGNORECASE)
 
 
 def redact_url(url: str) -> str:

@@ -28,9 +28,7 @@ class NodeSettings(Section, frozen=True):
 
     name: Annotated[
         str,
-        Meta(
-            description="What this node calls itself in logs and metrics.", pattern=r"^[A-Za-z0-9._-]{1,64}$"
-        ),
+        Meta(description="What this node calls itself in logs and metrics.", pattern=r"^[A-Za-z0-9._-]{1,64}$"),
     ] = "node-1"
     data: Annotated[
         Path, Meta(description="The folder that holds everything a node keeps. Made when it does not exist.")
@@ -55,9 +53,7 @@ class LogSettings(Section, frozen=True):
             " system has it, with a sync from time to time."
         ),
     ] = "commit"
-    flush_interval_ms: Annotated[
-        int, Meta(description='How often `flush = "interval"` syncs.', ge=1, le=60_000)
-    ] = 100
+    flush_interval_ms: Annotated[int, Meta(description='How often `flush = "interval"` syncs.', ge=1, le=60_000)] = 100
     segment_bytes: Annotated[
         int, Meta(description="How large one file of a partition grows.", ge=MIB, le=1024 * MIB)
     ] = 64 * MIB

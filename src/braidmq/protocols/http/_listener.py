@@ -20,9 +20,7 @@ class HttpListener:
 
     name = "http"
 
-    def __init__(
-        self, address: Address, services: HttpServices, *, body_bytes_max: int, connections_max: int
-    ) -> None:
+    def __init__(self, address: Address, services: HttpServices, *, body_bytes_max: int, connections_max: int) -> None:
         self._address = address
         app, self.operations = build_app(services, body_bytes_max=body_bytes_max)
         config = uvicorn.Config(
