@@ -1,11 +1,14 @@
 """How a node that became ready tells it: a short block for people, a file for scripts."""
 
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
 
 from braidmq import __version__
 from braidmq.model.errors import InvalidSetting
@@ -17,13 +20,14 @@ _EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # recognis
 
 
 def announce(node: Node) -> None:
-    """What listens where, and what to do next. Colours only on a terminal that wants them."""
-    colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    strong, dim, plain = ("\033[1m", "\033[2m", "\033[0m") if colours else ("", "", "")
-    print(f"\n  {strong}BraidMQ {__version__}{plain} is ready\n")
-    for name, value in _rows(node):
-        print(f"  {dim}{name:<7}{plain} {value}")
-    print(f"\n  {dim}stop{plain}    Ctrl-C\n", flush=True)
+    """What listens where, and what to do next."""
+    table = Table.grid(padding=(0, 2))
+    for name, value in [*_rows(node), ("stop", "Ctrl-C")]:
+        table.add_row(Text(name, style="dim"), Text(value, overflow="fold"))
+    console = Console(soft_wrap=True, highlight=False)
+    console.print(f"\n  [bold]BraidMQ {__version__}[/bold] is ready\n")
+    console.print(Padding(table, (0, 2)))
+    console.print()
 
 
 def write_ready_file(path: Path, node: Node) -> None:

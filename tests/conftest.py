@@ -1,0 +1,43 @@
+"""What all tests share: folders become markers, and a way to say that a test needs a program."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+_HERE = Path(__file__).parent
+_FOLDERS_AS_MARKERS = ("unit", "integration", "faults")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for folder in _FOLDERS_AS_MARKERS:
+        config.addinivalue_line("markers", f"{folder}: given to everything in tests/{folder}")
+    config.addinivalue_line("markers", "quick: fast enough for `./braid test quick` although not a unit test")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(_HERE):
+            folder = item.path.relative_to(_HERE).parts[0]
+            if folder in _FOLDERS_AS_MARKERS:
+                item.add_marker(folder)
+
+
+class RequireTool:
+    """Finds a program that a test drives, or ends the test: skipped on a desk, failed in CI."""
+
+    def __call__(self, name: str, why: str) -> Path:
+        found = shutil.which(name)
+        if found is not None:
+            return Path(found)
+        message = f"{name} is not installed: {why}"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+
+
+@pytest.fixture(scope="session")
+def require_tool() -> RequireTool:
+    """`require_tool("kcat", "drives the Kafka listener")` is the program's path."""
+    return RequireTool()
