@@ -1,7 +1,9 @@
-"""What all tests share: folders become markers, and a way to say that a test needs a program."""
+"""What all tests share: folders become markers, a way to say that a test needs a program, and a way to wait."""
 
 import os
 import shutil
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -41,3 +43,20 @@ class RequireTool:
 def require_tool() -> RequireTool:
     """`require_tool("kcat", "drives the Kafka listener")` is the program's path."""
     return RequireTool()
+
+
+class WaitFor:
+    """Waits until a condition holds; a test never sleeps for a time that somebody guessed."""
+
+    def __call__(self, condition: Callable[[], bool], limit_s: float = 20.0) -> None:
+        deadline = time.monotonic() + limit_s
+        while not condition():
+            if time.monotonic() > deadline:
+                pytest.fail(f"waited {limit_s} s in vain")
+            time.sleep(0.01)
+
+
+@pytest.fixture(scope="session")
+def wait_for() -> WaitFor:
+    """`wait_for(lambda: file.exists())` fails the test when the limit has passed."""
+    return WaitFor()

@@ -20,6 +20,7 @@ _LOG = {
     "partitions": ("braid_log_partitions", _GAUGE, "Partitions in the log.", 1),
     "segments": ("braid_log_segments", _GAUGE, "Segment files in the log.", 1),
     "open_files": ("braid_log_open_files", _GAUGE, "Files of the log that are open.", 1),
+    "damaged_ranges": ("braid_log_damaged_ranges", _GAUGE, "Ranges of offsets that cannot be read any more.", 1),
     "storage_full": ("braid_log_storage_full", _GAUGE, "1 while the disk is full and writes are refused.", 1),
     "failed": ("braid_log_failed", _GAUGE, "1 after the disk failed; only a restart helps.", 1),
 }

@@ -53,16 +53,18 @@ class LogSettings(Section, frozen=True):
             " system has it, with a sync from time to time."
         ),
     ] = "commit"
-    flush_interval_ms: Annotated[int, Meta(description='How often `flush = "interval"` syncs.', ge=1, le=60_000)] = 100
+    flush_interval_ms: Annotated[int, Meta(description='How often `flush = "interval"` syncs.', ge=1, le=60_000)] = (
+        1_000
+    )
     segment_bytes: Annotated[
         int, Meta(description="How large one file of a partition grows.", ge=MIB, le=1024 * MIB)
-    ] = 64 * MIB
+    ] = 1024 * MIB
     journal_file_bytes: Annotated[
         int, Meta(description="How large one file of the journal grows.", ge=MIB, le=1024 * MIB)
     ] = 64 * MIB
     open_files_max: Annotated[
         int, Meta(description="How many files of the log are open at the same time.", ge=16, le=1_000_000)
-    ] = 512
+    ] = 2_000
     maintenance_interval_s: Annotated[
         int, Meta(description="How often retention and compaction are applied.", ge=1, le=86_400)
     ] = 60

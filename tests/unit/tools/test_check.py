@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -110,7 +109,7 @@ async def test_independent_parts_run_side_by_side(check: ModuleType, tmp_path: P
         assert await check.check(parts, check.Part("pytest", [sys.executable, "-c", "pass"])) == 0
 
 
-def test_an_interrupt_ends_the_parts_too(tmp_path: Path) -> None:
+def test_an_interrupt_ends_the_parts_too(tmp_path: Path, wait_for: Callable[..., None]) -> None:
     started = tmp_path / "pid"
     part = f"import os, pathlib, time; pathlib.Path({str(started)!r}).write_text(str(os.getpid())); time.sleep(60)"
     script = (
@@ -126,10 +125,3 @@ def test_an_interrupt_ends_the_parts_too(tmp_path: Path) -> None:
     assert output.endswith("interrupted\n")
     with pytest.raises(ProcessLookupError):
         os.kill(int(started.read_text()), 0)
-
-
-def wait_for(condition: Callable[[], bool], limit_s: float = 20) -> None:
-    deadline = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < deadline, "waited too long"
-        time.sleep(0.02)
