@@ -6,8 +6,6 @@ from pathlib import Path
 
 import msgspec
 from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from braidmq import __version__
@@ -21,12 +19,10 @@ _EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # recognis
 
 def announce(node: Node) -> None:
     """What listens where, and what to do next."""
-    table = Table.grid(padding=(0, 2))
-    for name, value in [*_rows(node), ("stop", "Ctrl-C")]:
-        table.add_row(Text(name, style="dim"), Text(value, overflow="fold"))
     console = Console(soft_wrap=True, highlight=False)
     console.print(f"\n  [bold]BraidMQ {__version__}[/bold] is ready\n")
-    console.print(Padding(table, (0, 2)))
+    for name, value in [*_rows(node), ("stop", "Ctrl-C")]:
+        console.print(Text.assemble("  ", (f"{name:<6}", "dim"), value))
     console.print()
 
 

@@ -21,23 +21,24 @@ async def reconcile(log: EmbeddedLog, catalog: Catalog) -> None:
         await log.delete_topic(topic.id)
         await catalog.finish_topic_deletion(topic.id)
         _logger.info("finished deleting a topic", topic=topic.name, id=str(topic.id))
-    known = 0
-    for topic in list(catalog.topics()):
-        await _bring_up_to_date(log, topic)
-        known += len(topic.partition_numbers)
+    topics = list(catalog.topics())
+    made = sum([await _bring_up_to_date(log, topic) for topic in topics])
+    if made > 0:
+        _logger.warning("the log lacked partitions that the catalog knows; they were made", partitions=made)
+    known = sum(len(topic.partition_numbers) for topic in topics)
     _warn_of_unknown(log.statistics().partitions - known)
 
 
-async def _bring_up_to_date(log: EmbeddedLog, topic: Topic) -> None:
+async def _bring_up_to_date(log: EmbeddedLog, topic: Topic) -> int:
+    """How many partitions the log had to make."""
     lacking = sum(not _has(log, number) for number in topic.partition_numbers)
     if lacking == 0:
         await log.configure_topic(topic)
-        return
-    _logger.warning("the log lacks partitions of a topic; making them", topic=topic.name, partitions=lacking)
-    if lacking == len(topic.partition_numbers):
+    elif lacking == len(topic.partition_numbers):
         await log.create_topic(topic)
     else:
         await log.expand_topic(topic)
+    return lacking
 
 
 def _has(log: EmbeddedLog, number: int) -> bool:
