@@ -53,7 +53,7 @@ class AbortedTransaction(NamedTuple):
 class Fetched(NamedTuple):
     """Whole batches as they lie in the log; empty at the end of the partition."""
 
-    data: bytes | memoryview
+    data: bytes | bytearray | memoryview
     aborted: tuple[AbortedTransaction, ...] = ()
 
 

@@ -1,0 +1,165 @@
+"""Checkpoints: the written segments are synced, the manifest says so, and the journal up to there is free again.
+
+Begun and finished between turns by the engine's thread; `run` waits for the disk and may be anywhere. What a checkpoint
+writes is decided when it begins, so that the log goes on changing while it runs.
+"""
+
+import errno
+from typing import NamedTuple
+from uuid import UUID
+
+from braidmq.log.embedded._disk import Disk, File
+from braidmq.log.embedded._engine import Engine
+from braidmq.log.embedded._manifest import (
+    Edit,
+    GroupEdit,
+    JournalEdit,
+    Manifest,
+    PartitionEdit,
+    TopicEdit,
+)
+from braidmq.log.embedded._segment import FOLDER, Segment
+
+
+class _Sync(NamedTuple):
+    """A segment to be synced, and how large it was when that was decided."""
+
+    segment: Segment
+    file: File | None
+    size_bytes: int
+
+
+class _Marks(NamedTuple):
+    """Marks to be added to an index file, or to begin it with."""
+
+    name: str
+    block: bytes
+    is_first: bool
+
+
+class Checkpoint:
+    """One checkpoint. With `edits` alone it only adds these to the manifest."""
+
+    def __init__(self, disk: Disk, manifest: Manifest) -> None:
+        self._disk = disk
+        self._manifest = manifest
+        self.edits: list[Edit] = []
+        self.is_full_picture = False
+        self.syncs: list[_Sync] = []
+        self.marks: list[_Marks] = []
+        self.sync_folder = False
+        self.doomed: list[Segment] = []
+        self.dirty_groups: set[str] = set()
+        self.journal_sequence = -1
+
+    def run(self) -> None:
+        """Raises OSError. The order is what makes it safe: data, folder, manifest, and only then the removals."""
+        for sync in self.syncs:
+            self._sync(sync)
+        if self.sync_folder:
+            self._disk.sync_folder(FOLDER)
+        for marks in self.marks:
+            self._save_marks(marks)
+        if self.is_full_picture:
+            self._manifest.rewrite(self.edits)
+        else:
+            self._manifest.append(self.edits)
+        for segment in self.doomed:
+            self._disk.remove(segment.name)
+            self._disk.remove(segment.index_name)
+        if self.doomed:
+            self._disk.sync_folder(FOLDER)
+
+    def _sync(self, sync: _Sync) -> None:
+        if sync.file is not None:
+            sync.file.sync()
+            return
+        file = self._disk.open(sync.segment.name)
+        try:
+            file.sync()
+        finally:
+            file.close()
+
+    def _save_marks(self, marks: _Marks) -> None:
+        """Not synced: what is missing or wrong here is found again in the segment."""
+        file = self._disk.open(marks.name, create=True)
+        try:
+            if marks.is_first:
+                file.truncate(0)
+            file.write((marks.block,), file.size())
+        finally:
+            file.close()
+
+
+def begin_checkpoint(engine: Engine, *, clean: bool = False) -> Checkpoint:
+    """Everything that changed since the last one; the turn in hand must have been committed."""
+    checkpoint = Checkpoint(engine.disk, engine.manifest)
+    checkpoint.is_full_picture = engine.manifest.wants_rewrite
+    checkpoint.journal_sequence = engine.shown_sequence
+    checkpoint.sync_folder, engine.folder_dirty = engine.folder_dirty, False
+    checkpoint.doomed, engine.doomed = engine.doomed, []
+    checkpoint.dirty_groups, engine.dirty_groups = engine.dirty_groups, set()
+    for partition in engine.partitions.values():
+        if partition.dirty:
+            partition.dirty = False
+            for segment in partition.segments:
+                _plan_segment(checkpoint, segment)
+            checkpoint.edits.append(PartitionEdit(partition.snapshot()))
+        elif checkpoint.is_full_picture and (partition.segments or partition.start_offset):
+            checkpoint.edits.append(PartitionEdit(partition.snapshot()))
+    groups = engine.groups if checkpoint.is_full_picture else checkpoint.dirty_groups
+    checkpoint.edits += [GroupEdit(group, dict(engine.groups.get(group, {}))) for group in groups]
+    if checkpoint.is_full_picture:
+        checkpoint.edits[:0] = [topic_edit(engine, topic_id) for topic_id in engine.topics]
+    checkpoint.edits.append(JournalEdit(checkpoint.journal_sequence, clean))
+    return checkpoint
+
+
+def _plan_segment(checkpoint: Checkpoint, segment: Segment) -> None:
+    if not segment.dirty:
+        return
+    segment.pins += 1
+    checkpoint.syncs.append(_Sync(segment, segment.file, segment.size_bytes))
+    index = segment.index
+    if index is not None:
+        is_first = index.covers_from == 0 and index.saved == 0
+        if block := index.unsaved_block():
+            checkpoint.marks.append(_Marks(segment.index_name, block, is_first))
+
+
+def begin_edit(engine: Engine, edits: list[Edit], doomed: list[Segment]) -> Checkpoint:
+    """Only these edits, and the removal of files that they make superfluous."""
+    checkpoint = Checkpoint(engine.disk, engine.manifest)
+    checkpoint.edits = edits
+    checkpoint.doomed = doomed
+    return checkpoint
+
+
+def finish_checkpoint(engine: Engine, checkpoint: Checkpoint, error: OSError | None) -> None:
+    """Take note that it ran, or of why it did not: a full disk is tried again later, a failed one never."""
+    for segment, _, size_bytes in checkpoint.syncs:
+        segment.pins -= 1
+        if error is None and segment.size_bytes == size_bytes:
+            segment.dirty = False
+    for segment in checkpoint.doomed:
+        if not segment.pins:
+            engine.files.close(segment)
+    if error is None:
+        if checkpoint.journal_sequence >= 0:
+            engine.journal.release(checkpoint.journal_sequence)
+        return
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        engine.fail(error, "a checkpoint")
+        return
+    engine.note_full()
+    engine.doomed += checkpoint.doomed
+    engine.dirty_groups |= checkpoint.dirty_groups
+    engine.folder_dirty = engine.folder_dirty or checkpoint.sync_folder
+    for edit in checkpoint.edits:
+        if isinstance(edit, PartitionEdit) and (again := engine.partitions.get(edit.snapshot.number)) is not None:
+            again.dirty = True
+
+
+def topic_edit(engine: Engine, topic_id: UUID) -> TopicEdit:
+    numbers = engine.topics[topic_id]
+    return TopicEdit(topic_id, list(numbers), engine.partitions[numbers[0]].policy)

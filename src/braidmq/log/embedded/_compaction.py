@@ -1,0 +1,209 @@
+"""Compaction: of every key, the last record stays. Sealed segments are written anew without what was superseded.
+
+Only what committed readers can see is touched. Offsets stay as they are, so gaps appear; a batch keeps the range it had.
+Records of aborted transactions go; deletions (records without a value) and transaction markers stay until they have been
+through one compaction and are older than `delete.retention.ms`, so that a reader who is slow still learns of them.
+
+The new files are of the next generation. They count from the checkpoint on whose manifest names them; a crash before
+that leaves the old files in force, and the new ones are removed by the recovery.
+"""
+
+import time
+from collections.abc import Iterator
+
+from braidmq.log._policy import Policy
+from braidmq.log._producers import AbortedRange
+from braidmq.log.embedded._disk import Disk, File
+from braidmq.log.embedded._engine import Engine
+from braidmq.log.embedded._partition import PartitionLog
+from braidmq.log.embedded._segment import Segment, StoredBatch, Unreadable, scan
+from braidmq.model.errors import DamagedLog, InvalidBatch
+from braidmq.records import Batch, Record, build_batch, read_records, with_append_time
+
+KEYS_MAX = 1_000_000
+"""How many different keys one pass keeps in mind; what lies behind the key that was one too many waits for the next."""
+
+
+class Compaction:
+    """One pass over the sealed segments of a partition; `run` only reads old files and writes new ones."""
+
+    def __init__(
+        self, disk: Disk, segments: list[Segment], partition: PartitionLog, now_ms: int, *, keys_max: int = KEYS_MAX
+    ) -> None:
+        self._disk = disk
+        self._policy: Policy = partition.policy
+        self._cleaned_before = partition.compacted_offset
+        self._generation = partition.next_generation
+        self._aborted: dict[int, list[AbortedRange]] = {}
+        for aborted in partition.producers.aborted if partition.producers else ():
+            self._aborted.setdefault(aborted.producer_id, []).append(aborted)
+        self._now_ms = now_ms
+        self._keys_max = keys_max
+        self._newest: dict[bytes, int] = {}
+        self._output: Segment | None = None
+        self._output_file: File | None = None
+        self.segments = segments
+        self.outputs: list[Segment] = []
+        self.compacted_offset = partition.compacted_offset
+
+    def run(self) -> None:
+        """Raises OSError and DamagedLog, after which `abandon` tidies up."""
+        covered = self._find_newest()
+        self.segments = self.segments[:covered]
+        try:
+            for segment in self.segments:
+                self._rewrite(segment)
+        finally:
+            self._close_output()
+
+    def abandon(self) -> None:
+        for segment in self.outputs:
+            self._disk.remove(segment.name)
+
+    def _find_newest(self) -> int:
+        """Learn the last offset of each key; how many segments could be taken in whole."""
+        for count, segment in enumerate(self.segments):
+            if segment.end_offset > self._cleaned_before:
+                for batch in self._batches(segment):
+                    if not batch.is_control and not self._is_aborted(batch):
+                        for record in read_records(batch):
+                            if record.key is not None:
+                                self._newest[record.key] = record.offset
+                if len(self._newest) > self._keys_max and count > 0:
+                    return count
+            self.compacted_offset = max(self.compacted_offset, segment.end_offset)
+        return len(self.segments)
+
+    def _batches(self, segment: Segment) -> Iterator[Batch]:
+        file = self._disk.open(segment.name)
+        try:
+            for found in scan(file, 0, segment.size_bytes, segment.base_offset, gaps=True):
+                if isinstance(found, Unreadable):
+                    path = self._disk.describe(segment.name)
+                    raise DamagedLog(
+                        f"{path} is damaged at byte {found.position}: {found.reason}",
+                        path=path,
+                        position=found.position,
+                    )
+                assert isinstance(found, StoredBatch)
+                yield found.batch
+                # Decoding holds the interpreter; the event loop gets its turn between two batches.
+                time.sleep(0)
+        finally:
+            file.close()
+
+    def _is_aborted(self, batch: Batch) -> bool:
+        if not batch.is_transactional:
+            return False
+        ranges = self._aborted.get(batch.producer_id, ())
+        return any(aborted.first_offset <= batch.base_offset <= aborted.marker_offset for aborted in ranges)
+
+    def _rewrite(self, segment: Segment) -> None:
+        for batch in self._batches(segment):
+            kept = self._kept(batch)
+            if kept is not None:
+                self._write(segment, kept)
+        if self._output is not None:
+            self._output.end_offset = segment.end_offset
+
+    def _kept(self, batch: Batch) -> Batch | None:
+        """What stays of a batch: all, some or nothing of it."""
+        if batch.is_control:
+            return batch if self._is_recent(batch.base_offset, batch.max_timestamp) else None
+        if self._is_aborted(batch):
+            return None
+        try:
+            records = read_records(batch)
+        except InvalidBatch:
+            # Nobody can open what its producer broke; it is not ours to throw away.
+            return batch
+        kept = [record for record in records if self._stays(record)]
+        if len(kept) == len(records):
+            return batch
+        return _rebuilt(batch, kept) if kept else None
+
+    def _stays(self, record: Record) -> bool:
+        if record.key is None:
+            return True
+        if record.offset < self._newest.get(record.key, -1):
+            return False
+        return record.value is not None or self._is_recent(record.offset, record.timestamp_ms)
+
+    def _is_recent(self, offset: int, timestamp_ms: int) -> bool:
+        return offset >= self._cleaned_before or timestamp_ms >= self._now_ms - self._policy.delete_retention_ms
+
+    def _write(self, source: Segment, batch: Batch) -> None:
+        output = self._output
+        if output is None or output.size_bytes + batch.size_bytes > self._policy.segment_bytes:
+            output = self._begin_output(source, batch)
+        assert self._output_file is not None
+        output.note_batch(batch, batch.base_offset, output.size_bytes)
+        self._output_file.write((bytes(batch.data),), output.size_bytes)
+        output.size_bytes += batch.size_bytes
+        output.end_offset = batch.last_offset + 1
+
+    def _begin_output(self, source: Segment, batch: Batch) -> Segment:
+        self._close_output()
+        base_offset = batch.base_offset if self.outputs else self.segments[0].base_offset
+        output = Segment(source.number, base_offset, self._generation, created_ms=source.created_ms)
+        self.outputs.append(output)
+        self._output = output
+        self._output_file = self._disk.open(output.name, create=True)
+        return output
+
+    def _close_output(self) -> None:
+        if self._output_file is not None:
+            self._output_file.sync()
+            self._output_file.close()
+            self._output_file = None
+            self._output = None
+
+
+def _rebuilt(batch: Batch, records: list[Record]) -> Batch:
+    rebuilt = build_batch(
+        records,
+        codec=batch.codec,
+        base_offset=batch.base_offset,
+        last_offset=batch.last_offset,
+        producer_id=batch.producer_id,
+        producer_epoch=batch.producer_epoch,
+        base_sequence=batch.base_sequence,
+        transactional=batch.is_transactional,
+    )
+    return with_append_time(rebuilt, batch.max_timestamp) if batch.is_append_time else rebuilt
+
+
+def begin_compaction(engine: Engine, partition: PartitionLog) -> Compaction | None:
+    """A pass over what can be compacted, if enough of it is new."""
+    stable_offset = partition.bounds().stable
+    sealed: list[Segment] = []
+    for segment in partition.segments[:-1]:
+        if segment.end_offset > stable_offset or partition.damage:
+            break
+        if segment.size_bytes:
+            sealed.append(segment)
+    new_bytes = sum(s.size_bytes for s in sealed if s.end_offset > partition.compacted_offset)
+    total_bytes = sum(s.size_bytes for s in sealed)
+    if not new_bytes or new_bytes < partition.policy.dirty_ratio * total_bytes:
+        return None
+    return Compaction(engine.disk, sealed, partition, engine.now_ms())
+
+
+def finish_compaction(engine: Engine, partition: PartitionLog, job: Compaction) -> bool:
+    """Put the new segments in the place of the old; False when the old are no longer there."""
+    first = next((at for at, segment in enumerate(partition.segments) if segment is job.segments[0]), None)
+    if first is None or partition.segments[first : first + len(job.segments)] != job.segments:
+        job.abandon()
+        return False
+    for segment in job.outputs:
+        # Its bytes are synced; as "dirty" the next checkpoint saves its marks.
+        segment.dirty = True
+    partition.segments[first : first + len(job.segments)] = job.outputs
+    for segment in job.segments:
+        engine.doom(segment)
+    partition.compacted_offset = job.compacted_offset
+    partition.next_generation += 1
+    partition.hints = None
+    partition.dirty = True
+    engine.folder_dirty = True
+    return True

@@ -1,0 +1,208 @@
+"""The seam to the disk: the few calls that the embedded log makes, for real here and simulated in the tests.
+
+A file is written at explicit positions, so that a write that failed half way is simply written over by the next one.
+`Disk` works inside one folder; names are relative to it and made of our own numbers only.
+"""
+
+import contextlib
+import errno
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+IOVEC_MAX = min(1024, os.sysconf("SC_IOV_MAX"))
+_READ_WITHOUT_WAITING = getattr(os, "RWF_NOWAIT", None)
+
+
+class File(Protocol):
+    """An open file."""
+
+    def write(self, buffers: Sequence[bytes | memoryview], position: int) -> None:
+        """All of the buffers, one behind the other; OSError when not all could be written."""
+        ...
+
+    def read(self, size: int, position: int) -> bytes:
+        """At most `size` bytes; fewer only at the end of the file."""
+        ...
+
+    def read_now(self, size: int, position: int) -> bytes | bytearray | None:
+        """As `read`, or None where the bytes are not in memory; may also give fewer, of those that are."""
+        ...
+
+    def sync(self) -> None:
+        """What was written is on the disk when this returns."""
+        ...
+
+    def truncate(self, size: int) -> None: ...
+
+    def size(self) -> int: ...
+
+    def drop_cache(self, position: int = 0) -> None:
+        """Let the next reads from the position on come from the disk, not from memory."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Disk(Protocol):
+    """A folder with files in it, one level of folders deep."""
+
+    def open(self, name: str, *, create: bool = False) -> File: ...
+
+    def names(self, folder: str) -> list[str]:
+        """The files of a folder (made if it is not there), in no order."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """It is no error when the file is gone already."""
+        ...
+
+    def rename(self, old: str, new: str) -> None: ...
+
+    def sync_folder(self, folder: str) -> None:
+        """Files made, renamed and removed in the folder stay so after a loss of power."""
+        ...
+
+    def free_bytes(self) -> int: ...
+
+    def allocate(self, name: str, size: int) -> None:
+        """A file that really takes up this much room."""
+        ...
+
+    def describe(self, name: str) -> str:
+        """The file's name as a person would look for it."""
+        ...
+
+
+class RealFile:
+    """A file descriptor."""
+
+    __slots__ = ("_descriptor",)
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def write(self, buffers: Sequence[bytes | memoryview], position: int) -> None:
+        if len(buffers) <= IOVEC_MAX:
+            expected = sum(map(len, buffers))
+            written = os.pwritev(self._descriptor, buffers, position)
+            if written != expected:
+                self._write_rest(b"".join(buffers), written, position)
+            return
+        for start in range(0, len(buffers), IOVEC_MAX):
+            part = buffers[start : start + IOVEC_MAX]
+            self.write(part, position)
+            position += sum(map(len, part))
+
+    def _write_rest(self, data: bytes, written: int, position: int) -> None:
+        """A short write is followed by the rest, which then meets the true error, if there is one."""
+        view = memoryview(data)
+        while written < len(data):
+            count = os.pwrite(self._descriptor, view[written:], position + written)
+            if count == 0:
+                raise OSError(errno.EIO, "the disk took no bytes and gave no reason")
+            written += count
+
+    def read(self, size: int, position: int) -> bytes:
+        data = os.pread(self._descriptor, size, position)
+        while len(data) < size:
+            more = os.pread(self._descriptor, size - len(data), position + len(data))
+            if not more:
+                break
+            data += more
+        return data
+
+    def read_now(self, size: int, position: int) -> bytes | bytearray | None:
+        if _READ_WITHOUT_WAITING is None:
+            return self.read(size, position)
+        buffer = bytearray(size)
+        try:
+            count = os.preadv(self._descriptor, (buffer,), position, _READ_WITHOUT_WAITING)
+        except BlockingIOError:
+            return None
+        except OSError as error:
+            if error.errno in (errno.EOPNOTSUPP, errno.EINVAL):
+                return self.read(size, position)
+            raise
+        return buffer if count == size else buffer[:count]
+
+    def sync(self) -> None:
+        _sync_data(self._descriptor)
+
+    def truncate(self, size: int) -> None:
+        os.ftruncate(self._descriptor, size)
+
+    def size(self) -> int:
+        return os.fstat(self._descriptor).st_size
+
+    def drop_cache(self, position: int = 0) -> None:
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(self._descriptor, position, 0, os.POSIX_FADV_DONTNEED)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+class RealDisk:
+    """A folder of this machine."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def open(self, name: str, *, create: bool = False) -> RealFile:
+        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+        return RealFile(os.open(self._folder / name, flags, 0o640))
+
+    def names(self, folder: str) -> list[str]:
+        path = self._folder / folder
+        if not path.is_dir():
+            path.mkdir(parents=True, mode=0o750)
+            self._sync_path(path.parent)
+        with os.scandir(path) as entries:
+            return [f"{folder}/{entry.name}" for entry in entries]
+
+    def remove(self, name: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._folder / name)
+
+    def rename(self, old: str, new: str) -> None:
+        os.rename(self._folder / old, self._folder / new)
+
+    def sync_folder(self, folder: str) -> None:
+        self._sync_path(self._folder / folder)
+
+    @staticmethod
+    def _sync_path(path: Path) -> None:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def free_bytes(self) -> int:
+        status = os.statvfs(self._folder)
+        return status.f_bavail * status.f_frsize
+
+    def allocate(self, name: str, size: int) -> None:
+        file = self.open(name, create=True)
+        try:
+            chunk = bytes(1024 * 1024)
+            for position in range(0, size, len(chunk)):
+                file.write((chunk[: size - position],), position)
+        finally:
+            file.close()
+
+    def describe(self, name: str) -> str:
+        return str(self._folder / name)
+
+
+def _sync_data(descriptor: int) -> None:
+    if sys.platform == "darwin":
+        # There, fsync leaves the data in the drive's own cache.
+        import fcntl
+
+        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+    else:
+        os.fdatasync(descriptor)

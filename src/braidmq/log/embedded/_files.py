@@ -1,0 +1,54 @@
+"""Which segments are open. Files are opened when they are needed and closed when they were idle or are too many.
+
+A file that is closed before it was synced is opened again for the sync; the kernel reports an error of the write to
+whoever opens the file next.
+"""
+
+from braidmq.log.embedded._disk import Disk, File
+from braidmq.log.embedded._segment import Segment
+
+CLOSE_SHARE = 8
+
+
+class OpenFiles:
+    """`tick` rises with time; a segment remembers the tick at which it was last used."""
+
+    def __init__(self, disk: Disk, files_max: int) -> None:
+        self._disk = disk
+        self._files_max = files_max
+        self._open: set[Segment] = set()
+        self.tick = 0
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def open(self, segment: Segment, *, create: bool = False) -> File:
+        """The segment's file."""
+        if segment.file is not None:
+            return segment.file
+        if len(self._open) >= self._files_max:
+            self._close_least_used()
+        segment.file = self._disk.open(segment.name, create=create)
+        segment.touched = self.tick
+        self._open.add(segment)
+        return segment.file
+
+    def _close_least_used(self) -> None:
+        unpinned = sorted((s for s in self._open if not s.pins), key=lambda segment: segment.touched)
+        for segment in unpinned[: max(1, len(unpinned) // CLOSE_SHARE)]:
+            self.close(segment)
+
+    def close_idle(self, ticks: int) -> None:
+        """Close what was not used for so many ticks."""
+        for segment in [s for s in self._open if not s.pins and self.tick - s.touched >= ticks]:
+            self.close(segment)
+
+    def close(self, segment: Segment) -> None:
+        if segment.file is not None:
+            segment.file.close()
+            segment.file = None
+            self._open.discard(segment)
+
+    def close_all(self) -> None:
+        for segment in list(self._open):
+            self.close(segment)

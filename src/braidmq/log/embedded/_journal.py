@@ -1,0 +1,207 @@
+"""The journal: what makes an acknowledgement durable, shared by all partitions.
+
+One turn of the log is one frame and, with the turns that came while the disk was busy, one sync, however many partitions
+it touched. A frame holds entries: the batches of one partition, group offsets, or a partition's new start.
+
+The journal is a small ring of files that are written over once a checkpoint has made their content unnecessary; a file
+that already has its blocks is synced twice as fast as one that grows.
+"""
+
+import struct
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+from braidmq.log.embedded._disk import Disk, File
+from braidmq.log.embedded._frames import Frame, FrameFormat
+
+FOLDER = "journal"
+ENTRY = struct.Struct(">B16siqqI")
+"""Kind, topic id, partition index, first offset, offset behind the last, size of what follows."""
+
+BATCHES = 1
+GROUP_OFFSETS = 2
+START_OFFSET = 3
+
+NO_TOPIC = bytes(16)
+
+
+class Entry(NamedTuple):
+    """One entry of a frame as it was read back."""
+
+    kind: int
+    topic_id: UUID
+    partition: int
+    base_offset: int
+    end_offset: int
+    payload: bytes
+
+
+def encode_entry(kind: int, topic_id: bytes, index: int, base_offset: int, end_offset: int, size: int) -> bytes:
+    """The header of an entry; its payload of that size follows."""
+    return ENTRY.pack(kind, topic_id, index, base_offset, end_offset, size)
+
+
+def decode_entries(payload: bytes) -> Iterator[Entry]:
+    """The entries of a frame; ends early where they make no sense, which only a damaged frame can bring about."""
+    position = 0
+    while position + ENTRY.size <= len(payload):
+        kind, topic_id, index, base_offset, end_offset, size = ENTRY.unpack_from(payload, position)
+        position += ENTRY.size
+        if position + size > len(payload):
+            return
+        yield Entry(kind, UUID(bytes=topic_id), index, base_offset, end_offset, payload[position : position + size])
+        position += size
+
+
+class JournalFile:
+    """One file of the ring, and the last sequence in it."""
+
+    __slots__ = ("file", "is_new", "last_sequence", "name", "written_bytes")
+
+    def __init__(self, name: str, file: File, *, is_new: bool) -> None:
+        self.name = name
+        self.file = file
+        self.is_new = is_new
+        self.written_bytes = 0
+        self.last_sequence = -1
+
+
+class Journal:
+    """The writing side. `sequence` is the last frame's."""
+
+    def __init__(self, disk: Disk, format: FrameFormat, file_bytes: int) -> None:
+        self._disk = disk
+        self._format = format
+        self._file_bytes = file_bytes
+        self._free: deque[JournalFile] = deque()
+        self._full: deque[JournalFile] = deque()
+        self._current: JournalFile | None = None
+        self._file_count = 0
+        self.sequence = 0
+        self.durable = 0
+
+    def start(self, files: Sequence[JournalFile], sequence: int) -> None:
+        """Go on behind the sequence; everything in these files is taken to be unnecessary by now."""
+        self._free.extend(files)
+        self._file_count = len(files)
+        self.sequence = self.durable = sequence
+
+    @property
+    def kept_bytes(self) -> int:
+        """How much lies in the journal that no checkpoint has covered."""
+        current = self._current.written_bytes if self._current else 0
+        return current + sum(full.written_bytes for full in self._full)
+
+    def write(self, parts: Sequence[bytes]) -> int:
+        """Write one frame; its sequence. A frame that could not be written leaves nothing behind."""
+        current = self._current_file()
+        buffers, size = self._format.encode(self.sequence + 1, self.durable, parts)
+        current.file.write(buffers, current.written_bytes)
+        current.written_bytes += size
+        self.sequence += 1
+        current.last_sequence = self.sequence
+        return self.sequence
+
+    def _current_file(self) -> JournalFile:
+        current = self._current
+        if current is not None and current.written_bytes < self._file_bytes:
+            return current
+        following = self._free.popleft() if self._free else self._new_file()
+        if current is not None:
+            self._full.append(current)
+        self._current = following
+        return following
+
+    def _new_file(self) -> JournalFile:
+        name = f"{FOLDER}/{self._file_count:04d}"
+        made = JournalFile(name, self._disk.open(name, create=True), is_new=True)
+        self._file_count += 1
+        return made
+
+    def unsynced_files(self) -> list[JournalFile]:
+        """Files with frames behind `durable`, in order: what a sync has to reach."""
+        files = [full for full in self._full if full.last_sequence > self.durable]
+        if self._current is not None and self._current.last_sequence > self.durable:
+            files.append(self._current)
+        return files
+
+    def release(self, sequence: int) -> None:
+        """Everything up to the sequence is safe elsewhere: its files may be written over."""
+        while self._full and self._full[0].last_sequence <= sequence:
+            self._recycle(self._full.popleft())
+        if self._current is not None and self._current.last_sequence <= sequence:
+            self._recycle(self._current)
+            self._current = None
+
+    def _recycle(self, released: JournalFile) -> None:
+        released.written_bytes = 0
+        released.last_sequence = -1
+        self._free.append(released)
+
+    def close(self) -> None:
+        for opened in (*self._free, *self._full, *([self._current] if self._current else [])):
+            opened.file.close()
+        self._free.clear()
+        self._full.clear()
+        self._current = None
+
+
+def sync_files(disk: Disk, files: Sequence[JournalFile]) -> None:
+    """Make the files durable; runs in the thread that waits for the disk."""
+    if any(file.is_new for file in files):
+        disk.sync_folder(FOLDER)
+    for file in files:
+        file.file.sync()
+        file.is_new = False
+
+
+def open_files(disk: Disk) -> list[JournalFile]:
+    """The ring as an earlier life left it."""
+    names = sorted(disk.names(FOLDER))
+    return [JournalFile(name, disk.open(name), is_new=False) for name in names]
+
+
+class JournalFrame(NamedTuple):
+    """A frame and the file it is in."""
+
+    file: JournalFile
+    frame: Frame
+
+    @property
+    def sequence(self) -> int:
+        return self.frame.sequence
+
+    def entries(self) -> Iterator[Entry]:
+        return decode_entries(self.frame.payload(self.file.file))
+
+
+def frames_behind(
+    format: FrameFormat, files: Sequence[JournalFile], sequence: int
+) -> tuple[list[JournalFrame], JournalFrame | None]:
+    """All frames behind the sequence, without a gap; and the last frame of the chain, which may be the one of that sequence."""
+    runs = [(run, file) for file in files if (run := format.run(file.file))]
+    found: list[JournalFrame] = []
+    last: JournalFrame | None = None
+    for run, file in sorted(runs, key=lambda pair: pair[0][0].sequence):
+        expected = found[-1].sequence + 1 if found else sequence + 1
+        if run[0].sequence > expected:
+            break
+        found += [JournalFrame(file, frame) for frame in run if frame.sequence >= expected]
+        if run[-1].sequence >= sequence:
+            last = JournalFrame(file, run[-1])
+    return found, last
+
+
+def stray_frames(
+    format: FrameFormat, files: Sequence[JournalFile], last: JournalFrame | None, sequence: int
+) -> list[JournalFrame]:
+    """Whole frames behind the sequence that do not follow the last one, in order."""
+    strays: dict[int, JournalFrame] = {}
+    for file in files:
+        begin = last.frame.next_position if last is not None and file is last.file else 0
+        for frame in format.find(file.file, begin):
+            if frame.sequence > sequence:
+                strays[frame.sequence] = JournalFrame(file, frame)
+    return [strays[number] for number in sorted(strays)]

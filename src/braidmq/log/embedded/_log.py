@@ -1,0 +1,477 @@
+"""The embedded log as the rest of the house sees it. Hot path: `append` and `read_now` run for every request."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from typing import TypeVar
+from uuid import UUID
+
+import structlog
+
+from braidmq.log._port import AppendResult, Bounds, Fetched, GroupOffset, TimedOffset
+from braidmq.log._watches import wait_for_data
+from braidmq.log.embedded._checkpoint import (
+    Checkpoint,
+    begin_checkpoint,
+    begin_edit,
+    finish_checkpoint,
+    topic_edit,
+)
+from braidmq.log.embedded._compaction import begin_compaction, finish_compaction
+from braidmq.log.embedded._disk import Disk, RealDisk
+from braidmq.log.embedded._engine import Engine, SyncJob
+from braidmq.log.embedded._frames import FrameFormat
+from braidmq.log.embedded._lock import FolderLock, read_salt
+from braidmq.log.embedded._manifest import TopicDeleted
+from braidmq.log.embedded._options import LogOptions, LogStatistics
+from braidmq.log.embedded._partition import PartitionLog
+from braidmq.log.embedded._reader import (
+    Answer,
+    Got,
+    LoadIndex,
+    Request,
+    build_index,
+    read_steps,
+    time_steps,
+)
+from braidmq.log.embedded._recovery import Recovery, recover
+from braidmq.log.embedded._retention import apply_retention
+from braidmq.log.embedded._watches import PartitionWatch
+from braidmq.model import BraidError, Topic
+from braidmq.model.errors import DamagedLog, OffsetOutOfRange, StorageFailed, StorageFull, UnknownPartition
+from braidmq.records import Batch
+
+TICK_S = 1.0
+READERS = 4
+JOURNAL_FILES_MAX = 4
+"""Turns wait for a checkpoint when so many journal files are not free."""
+
+T = TypeVar("T")
+_logger = structlog.get_logger(__name__)
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class EmbeddedLog:
+    """Implements the port `Log`. Open it with `EmbeddedLog.open`, inside a running event loop."""
+
+    def __init__(
+        self, engine: Engine, lock: FolderLock, recovery: Recovery, on_failure: Callable[[BraidError], None]
+    ) -> None:
+        self.recovery = recovery
+        self._engine = engine
+        self._lock = lock
+        self._on_failure = on_failure
+        self._loop = asyncio.get_running_loop()
+        self._commit_scheduled = False
+        self._syncing = False
+        self._failure_told = False
+        self._sync_queue: SimpleQueue[SyncJob | None] = SimpleQueue()
+        self._sync_thread = Thread(target=self._run_syncs, name="braid-log-sync", daemon=True)
+        self._sync_thread.start()
+        self._checkpointer = ThreadPoolExecutor(1, thread_name_prefix="braid-log-checkpoint")
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="braid-log-read")
+        self._checkpoint_lock = asyncio.Lock()
+        self._checkpoint_task: asyncio.Task[None] | None = None
+        self._maintenance_task: asyncio.Task[None] | None = None
+        self._checkpoint_at = self._maintain_at = self._loop.time()
+        self._tick_handle = self._loop.call_later(TICK_S, self._tick)
+
+    @classmethod
+    async def open(
+        cls,
+        folder: Path,
+        options: LogOptions | None = None,
+        *,
+        on_failure: Callable[[BraidError], None] = lambda error: None,
+        clock: Callable[[], int] = now_ms,
+        disk: Disk | None = None,
+    ) -> "EmbeddedLog":
+        """Lock the folder, recover what is in it, and begin. Raises DataFolderInUse, DamagedLog, StorageFull, StorageFailed."""
+        lock = FolderLock(folder)
+        try:
+            engine, recovery = await asyncio.to_thread(
+                _open_engine, disk or RealDisk(folder), options or LogOptions(), clock
+            )
+        except OSError as error:
+            lock.release()
+            raise StorageFailed(f"the log in {folder} cannot be opened: {error}") from error
+        except BaseException:
+            lock.release()
+            raise
+        return cls(engine, lock, recovery, on_failure)
+
+    # Appending.
+
+    def append(self, entries: Sequence[tuple[int, Batch]]) -> "asyncio.Future[list[AppendResult]]":
+        future: asyncio.Future[list[AppendResult]] = self._loop.create_future()
+
+        def answer(results: list[AppendResult]) -> None:
+            if not future.done():
+                future.set_result(results)
+
+        if self._engine.append(entries, answer):
+            self._commit()
+        elif not self._commit_scheduled:
+            self._commit_scheduled = True
+            self._loop.call_soon(self._commit)
+        return future
+
+    def _commit(self) -> None:
+        self._commit_scheduled = False
+        engine = self._engine
+        kept_bytes = engine.journal.kept_bytes
+        if kept_bytes >= engine.options.journal_file_bytes and self._checkpoint_task is None:
+            self._begin_checkpoint()
+        if kept_bytes >= JOURNAL_FILES_MAX * engine.options.journal_file_bytes and engine.failure is None:
+            # The checkpoint that is under way commits the turn when it is done.
+            return
+        if engine.commit_turn():
+            self._request_sync()
+        if engine.failure is not None:
+            self._tell_failure()
+
+    def _request_sync(self) -> None:
+        if not self._syncing:
+            self._syncing = True
+            self._sync_queue.put(self._engine.begin_sync())
+
+    def _run_syncs(self) -> None:
+        while (job := self._sync_queue.get()) is not None:
+            error: OSError | None = None
+            try:
+                job.run()
+            except OSError as failed:
+                error = failed
+            self._loop.call_soon_threadsafe(self._synced, job, error)
+
+    def _synced(self, job: SyncJob, error: OSError | None) -> None:
+        self._syncing = False
+        if error is not None:
+            self._engine.fail(error, "the journal")
+        elif self._engine.synced(job):
+            self._request_sync()
+        if self._engine.failure is not None:
+            self._tell_failure()
+
+    def _tell_failure(self) -> None:
+        if not self._failure_told and self._engine.failure is not None:
+            self._failure_told = True
+            self._loop.call_soon(self._on_failure, self._engine.failure)
+
+    # Reading.
+
+    def bounds(self, number: int) -> Bounds:
+        return self._partition(number).bounds()
+
+    def _partition(self, number: int) -> PartitionLog:
+        partition = self._engine.partitions.get(number)
+        if partition is None:
+            raise UnknownPartition(f"there is no partition number {number}")
+        return partition
+
+    def read_now(self, number: int, offset: int, bytes_max: int, *, committed: bool = False) -> Fetched | None:
+        steps = read_steps(self._engine.disk, self._partition(number), offset, bytes_max, committed)
+        try:
+            request = next(steps)
+            while True:
+                got = self._get_now(request)
+                if got is None:
+                    steps.close()
+                    return None
+                request = steps.send(got)
+        except StopIteration as stop:
+            fetched: Fetched = stop.value
+            self._engine.read_bytes += len(fetched.data)
+            return fetched
+
+    def _get_now(self, request: Request) -> Got | None:
+        if isinstance(request, LoadIndex):
+            return None
+        segment = request.segment
+        segment.touched = self._engine.files.tick
+        data = (segment.file or self._engine.files.open(segment)).read_now(request.size, request.position)
+        if data is None or len(data) != request.size:
+            return None
+        return Got(data, from_disk=False)
+
+    async def read(self, number: int, offset: int, bytes_max: int, *, committed: bool = False) -> Fetched:
+        partition = self._partition(number)
+        fetched = await self._drive(read_steps(self._engine.disk, partition, offset, bytes_max, committed))
+        self._engine.read_bytes += len(fetched.data)
+        return fetched
+
+    async def offset_for_time(self, number: int, timestamp_ms: int) -> TimedOffset | None:
+        return await self._drive(time_steps(self._engine.disk, self._partition(number), timestamp_ms))
+
+    async def _drive(self, steps: Generator[Request, Answer, T]) -> T:
+        try:
+            request = next(steps)
+            while True:
+                request = steps.send(self._get_now(request) or await self._get(request))
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+
+    async def _get(self, request: Request) -> Answer:
+        segment = request.segment
+        file = self._engine.files.open(segment)
+        segment.pins += 1
+        try:
+            if isinstance(request, LoadIndex):
+                return await self._loop.run_in_executor(self._readers, build_index, self._engine.disk, file, request)
+            data = await self._loop.run_in_executor(self._readers, file.read, request.size, request.position)
+            return Got(data, from_disk=True)
+        finally:
+            segment.pins -= 1
+
+    def watch(self, numbers: Iterable[int], on_data: Callable[[int], None]) -> PartitionWatch:
+        return PartitionWatch([self._partition(number) for number in numbers], on_data)
+
+    async def wait(self, positions: Mapping[int, int], timeout_s: float) -> bool:
+        return await wait_for_data(self, positions, timeout_s)
+
+    # Topics.
+
+    async def create_topic(self, topic: Topic) -> None:
+        await self._save_topic(topic)
+
+    async def expand_topic(self, topic: Topic) -> None:
+        await self._save_topic(topic)
+
+    async def configure_topic(self, topic: Topic) -> None:
+        await self._save_topic(topic)
+
+    async def _save_topic(self, topic: Topic) -> None:
+        engine = self._engine
+        policy = engine.policy_for(topic)
+        known = engine.topics.get(topic.id)
+        if known == topic.partition_numbers and engine.partitions[known[0]].policy == policy:
+            return
+        self._check_usable()
+        engine.add_partitions(topic.id, topic.partition_numbers, policy)
+        await self._run_checkpoint(lambda: begin_edit(engine, [topic_edit(engine, topic.id)], []))
+        self._check_usable()
+
+    async def delete_topic(self, topic_id: UUID) -> None:
+        if topic_id not in self._engine.topics:
+            return
+        await self._run_checkpoint(lambda: begin_edit(self._engine, [TopicDeleted(topic_id)], []))
+        if self._engine.failure is not None:
+            raise self._engine.failure
+        self._engine.drop_topic(topic_id)
+        await self._checkpoint()
+
+    async def delete_records(self, number: int, before_offset: int) -> int:
+        partition = self._partition(number)
+        start, _, end = partition.bounds()
+        if before_offset > end:
+            raise OffsetOutOfRange(
+                f"offset {before_offset} is behind the end, {end}", start_offset=start, end_offset=end
+            )
+        if before_offset > start:
+            await self._noted(lambda done: self._engine.note_start(partition, before_offset, done))
+        return partition.start_offset
+
+    # Group offsets.
+
+    async def commit_offsets(self, group: str, offsets: Mapping[int, GroupOffset]) -> None:
+        await self._noted(lambda done: self._engine.note_offsets(group, offsets, done))
+
+    def fetch_offsets(self, group: str) -> Mapping[int, GroupOffset]:
+        return self._engine.groups.get(group, {})
+
+    async def delete_offsets(self, group: str, numbers: Iterable[int] | None = None) -> None:
+        kept = self._engine.groups.get(group, {})
+        gone = {number: None for number in (kept if numbers is None else numbers) if number in kept}
+        if gone:
+            await self._noted(lambda done: self._engine.note_offsets(group, gone, done))
+
+    def groups_with_offsets(self) -> Iterable[str]:
+        return self._engine.groups.keys()
+
+    async def _noted(self, note: Callable[[Callable[[BraidError | None], None]], None]) -> None:
+        future: asyncio.Future[None] = self._loop.create_future()
+
+        def done(error: BraidError | None) -> None:
+            if future.done():
+                return
+            if error is None:
+                future.set_result(None)
+            else:
+                future.set_exception(error)
+
+        note(done)
+        if not self._commit_scheduled:
+            self._commit_scheduled = True
+            self._loop.call_soon(self._commit)
+        await future
+
+    # Checkpoints and maintenance.
+
+    def _tick(self) -> None:
+        engine = self._engine
+        self._tick_handle = self._loop.call_later(self._tick_interval(), self._tick)
+        engine.files.tick += 1
+        engine.files.close_idle(engine.options.idle_close_s)
+        now = self._loop.time()
+        if now >= self._checkpoint_at and self._checkpoint_task is None and self._has_unsaved():
+            self._begin_checkpoint()
+        if now >= self._maintain_at + engine.options.maintenance_interval_s and self._maintenance_task is None:
+            self._maintain_at = now
+            self._maintenance_task = self._loop.create_task(self._maintain_quietly())
+
+    def _tick_interval(self) -> float:
+        options = self._engine.options
+        return min(TICK_S, options.flush_interval_ms / 1000) if options.flush == "interval" else TICK_S
+
+    def _has_unsaved(self) -> bool:
+        engine = self._engine
+        return bool(engine.dirty_groups or engine.doomed) or any(p.dirty for p in engine.partitions.values())
+
+    def _begin_checkpoint(self) -> None:
+        options = self._engine.options
+        interval_s = options.flush_interval_ms / 1000 if options.flush == "interval" else options.checkpoint_interval_s
+        self._checkpoint_at = self._loop.time() + interval_s
+        self._checkpoint_task = self._loop.create_task(self._checkpoint())
+        self._checkpoint_task.add_done_callback(self._checkpoint_done)
+
+    def _checkpoint_done(self, task: "asyncio.Task[None]") -> None:
+        self._checkpoint_task = None
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _logger.error("checkpoint failed", error=str(error))
+        if not self._engine.closed:
+            self._commit()
+
+    async def _checkpoint(self, *, clean: bool = False) -> None:
+        await self._run_checkpoint(lambda: self._begin_full_checkpoint(clean=clean))
+
+    def _begin_full_checkpoint(self, *, clean: bool) -> Checkpoint:
+        if self._engine.commit_turn():
+            self._request_sync()
+        return begin_checkpoint(self._engine, clean=clean)
+
+    async def _run_checkpoint(self, begin: Callable[[], Checkpoint]) -> None:
+        """One at a time; a failed disk ends them. Raises StorageFull when there was no room."""
+        async with self._checkpoint_lock:
+            if self._engine.failure is not None:
+                return
+            checkpoint = begin()
+            error: OSError | None = None
+            try:
+                await self._loop.run_in_executor(self._checkpointer, checkpoint.run)
+            except OSError as failed:
+                error = failed
+            finish_checkpoint(self._engine, checkpoint, error)
+        if self._engine.failure is not None:
+            self._tell_failure()
+        elif error is not None:
+            raise StorageFull() from error
+
+    async def _maintain_quietly(self) -> None:
+        try:
+            await self.maintain()
+        except BraidError as error:
+            _logger.warning("maintenance did not finish", error=error.message)
+        finally:
+            self._maintenance_task = None
+
+    async def maintain(self) -> None:
+        engine = self._engine
+        apply_retention(engine)
+        for partition in list(engine.partitions.values()):
+            if partition.policy.compact and engine.failure is None:
+                await self._compact(partition)
+        if self._has_unsaved():
+            await self._checkpoint()
+
+    async def _compact(self, partition: PartitionLog) -> None:
+        job = begin_compaction(self._engine, partition)
+        if job is None:
+            return
+        try:
+            await self._loop.run_in_executor(self._readers, job.run)
+        except (OSError, DamagedLog) as error:
+            _logger.warning("compaction did not finish", partition=partition.number, error=str(error))
+            job.abandon()
+            return
+        finish_compaction(self._engine, partition, job)
+
+    # The end.
+
+    def _check_usable(self) -> None:
+        if self._engine.failure is not None:
+            raise self._engine.failure
+
+    async def close(self) -> None:
+        if self._engine.closed:
+            return
+        self._tick_handle.cancel()
+        if self._maintenance_task is not None:
+            await asyncio.wait([self._maintenance_task])
+        if self._checkpoint_task is not None:
+            await asyncio.wait([self._checkpoint_task])
+        if self._engine.commit_turn():
+            self._request_sync()
+        self._engine.closed = True
+        while self._syncing:
+            await asyncio.sleep(0.001)
+        await self._close_clean()
+        self._sync_queue.put(None)
+        await asyncio.to_thread(self._sync_thread.join)
+        self._checkpointer.shutdown()
+        self._readers.shutdown()
+        self._engine.files.close_all()
+        self._engine.journal.close()
+        self._engine.manifest.close()
+        self._lock.release()
+
+    async def _close_clean(self) -> None:
+        try:
+            await self._checkpoint(clean=True)
+        except StorageFull:
+            _logger.warning("no room for the last checkpoint; the next start recovers from the journal")
+
+    @property
+    def failure(self) -> BraidError | None:
+        return self._engine.failure
+
+    @property
+    def topic_ids(self) -> frozenset[UUID]:
+        """All topics that the log holds, whether the catalog knows them or not."""
+        return frozenset(self._engine.topics)
+
+    def statistics(self) -> LogStatistics:
+        engine = self._engine
+        return LogStatistics(
+            appended_batches=engine.appended_batches,
+            appended_bytes=engine.appended_bytes,
+            read_bytes=engine.read_bytes,
+            group_commits=engine.group_commits,
+            sync_us_total=engine.sync_us_total,
+            journal_bytes=engine.journal.kept_bytes,
+            partitions=len(engine.partitions),
+            segments=sum(len(partition.segments) for partition in engine.partitions.values()),
+            open_files=len(engine.files),
+            damaged_ranges=sum(len(partition.damage) for partition in engine.partitions.values()),
+            storage_full=engine.full,
+            failed=engine.failure is not None,
+        )
+
+
+def _open_engine(disk: Disk, options: LogOptions, clock: Callable[[], int]) -> tuple[Engine, Recovery]:
+    engine = Engine(disk, FrameFormat(read_salt(disk, os.urandom)), options, clock)
+    try:
+        return engine, recover(engine)
+    except BaseException:
+        engine.files.close_all()
+        engine.journal.close()
+        engine.manifest.close()
+        raise

@@ -1,0 +1,157 @@
+"""One partition of the embedded log: its offsets, its segments, and what waits to be written in this turn."""
+
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import NamedTuple
+
+from braidmq.log._policy import Policy
+from braidmq.log._port import AppendResult, Bounds
+from braidmq.log._producers import Producers, ProducersBefore
+from braidmq.log.embedded._manifest import Damage, PartitionSnapshot, SegmentSnapshot
+from braidmq.log.embedded._segment import Segment
+
+HINTS_MAX = 16
+
+
+class Slot(NamedTuple):
+    """Where the answer for one appended batch goes, so that it can be changed when the write fails."""
+
+    results: list[AppendResult]
+    at: int
+
+
+class Place(NamedTuple):
+    """Where in its segments a partition has a batch."""
+
+    segment: Segment
+    position: int
+
+
+class PendingWrite:
+    """What a turn appends to one partition, and how the partition was before, should the write fail."""
+
+    __slots__ = ("buffers", "end_before", "latest_before_ms", "producers_before", "segment", "size_bytes", "slots")
+
+    def __init__(self, segment: Segment, end_offset: int) -> None:
+        self.segment = segment
+        self.end_before = end_offset
+        self.latest_before_ms = segment.latest_ms
+        self.buffers: list[bytes] = []
+        self.size_bytes = 0
+        self.slots: list[Slot] = []
+        self.producers_before: list[ProducersBefore] = []
+
+
+class PartitionLog:
+    """State of a partition. All of it is changed by one thread only."""
+
+    __slots__ = (
+        "compacted_offset",
+        "damage",
+        "dirty",
+        "end_offset",
+        "hints",
+        "index",
+        "next_generation",
+        "number",
+        "pending",
+        "policy",
+        "producers",
+        "segments",
+        "start_offset",
+        "topic_id",
+        "visible_offset",
+        "watchers",
+    )
+
+    def __init__(self, number: int, topic_id: bytes, index: int, policy: Policy) -> None:
+        self.number = number
+        self.topic_id = topic_id
+        self.index = index
+        self.policy = policy
+        self.start_offset = 0
+        self.end_offset = 0
+        """The next offset to be given."""
+        self.visible_offset = 0
+        """What readers may see: all that was acknowledged."""
+        self.segments: list[Segment] = []
+        self.producers: Producers | None = None
+        self.damage: tuple[Damage, ...] = ()
+        self.compacted_offset = 0
+        self.next_generation = 1
+        self.dirty = False
+        """Changed since the manifest was last written."""
+        self.hints: dict[int, Place] | None = None
+        """Where readers stopped: next offset -> place."""
+        self.watchers: dict[object, Callable[[int], None]] | None = None
+        self.pending: PendingWrite | None = None
+
+    def bounds(self) -> Bounds:
+        visible = self.visible_offset
+        stable = visible if self.producers is None else self.producers.stable_offset(visible)
+        return Bounds(self.start_offset, max(stable, self.start_offset), visible)
+
+    def segment_at(self, offset: int) -> int:
+        """The number of the segment in which the offset lies, or would lie."""
+        return max(0, bisect_right(self.segments, offset, key=_base_offset) - 1)
+
+    def remember_place(self, offset: int, segment: Segment, position: int) -> None:
+        hints = self.hints
+        if hints is None:
+            hints = self.hints = {}
+        if len(hints) >= HINTS_MAX:
+            del hints[next(iter(hints))]
+        hints[offset] = Place(segment, position)
+
+    def size_bytes(self) -> int:
+        return sum(segment.size_bytes for segment in self.segments)
+
+    def snapshot(self) -> PartitionSnapshot:
+        """What the manifest is to say of this partition; call it between turns only."""
+        producers = self.producers
+        return PartitionSnapshot(
+            self.number,
+            self.start_offset,
+            self.segments[-1].end_offset if self.segments else self.end_offset,
+            [
+                SegmentSnapshot(
+                    segment.base_offset,
+                    segment.generation,
+                    segment.size_bytes,
+                    segment.end_offset,
+                    segment.latest_ms,
+                    segment.created_ms,
+                )
+                for segment in self.segments
+            ],
+            dict(producers.by_id) if producers else {},
+            list(producers.aborted) if producers else [],
+            list(self.damage),
+            self.compacted_offset,
+            self.next_generation,
+        )
+
+    def restore(self, snapshot: PartitionSnapshot) -> None:
+        self.start_offset = snapshot.start_offset
+        self.end_offset = self.visible_offset = snapshot.end_offset
+        self.damage = tuple(snapshot.damage)
+        self.compacted_offset = snapshot.compacted_offset
+        self.next_generation = snapshot.next_generation
+        if snapshot.producers or snapshot.aborted:
+            self.producers = Producers(dict(snapshot.producers), snapshot.aborted)
+        self.segments = [
+            Segment(
+                self.number,
+                kept.base_offset,
+                kept.generation,
+                end_offset=kept.end_offset,
+                size_bytes=kept.size_bytes,
+                latest_ms=kept.latest_ms,
+                created_ms=kept.created_ms,
+            )
+            for kept in snapshot.segments
+        ]
+
+
+def _base_offset(segment: Segment) -> int:
+    return segment.base_offset

@@ -1,0 +1,313 @@
+"""Reading, written as steps that never wait: a generator asks for bytes or for an index and is sent what it asked for.
+
+So one description serves three drivers: the event loop takes what is in the page cache at once, a thread fetches the
+rest from the disk, and the simulator does both on a disk of its own.
+
+Where a read begins is found by a hint (a reader goes on where it stopped) or by the sparse index; where it ends is a mark
+of the index, so that nothing inside has to be looked at. Bytes that this process did not write itself, or that came from
+the disk, are walked batch by batch and checked. What is wrong is reported with its place, and never stepped over.
+"""
+
+from collections.abc import Generator
+from typing import NamedTuple
+
+from braidmq.log._port import Fetched, TimedOffset
+from braidmq.log.embedded._disk import Disk, File
+from braidmq.log.embedded._index import NO_TIME, SparseIndex, load_index
+from braidmq.log.embedded._manifest import Damage
+from braidmq.log.embedded._partition import PartitionLog
+from braidmq.log.embedded._segment import GLANCE, READ_AHEAD_BYTES, Segment, scan_headers
+from braidmq.model.errors import DamagedLog, InvalidBatch, OffsetOutOfRange
+from braidmq.records import BATCH_HEADER_BYTES, BATCH_OVERHEAD_BYTES, parse_batch, read_records
+
+NOTHING = Fetched(b"")
+LOOK_BYTES = 64 * 1024
+TIME_SCAN_BYTES = 256 * 1024
+MAGIC = 2
+
+Bytes = bytes | bytearray
+
+
+class ReadBytes(NamedTuple):
+    """Asks for bytes of a segment; the answer is `Got`."""
+
+    segment: Segment
+    size: int
+    position: int
+
+
+class Got(NamedTuple):
+    data: Bytes
+    from_disk: bool
+
+
+class LoadIndex(NamedTuple):
+    """Asks for the marks that a segment has on disk only; the answer is a SparseIndex."""
+
+    segment: Segment
+    up_to: int
+    trust_file: bool = True
+
+
+Request = ReadBytes | LoadIndex
+Answer = Got | SparseIndex
+
+
+def read_steps(
+    disk: Disk, partition: PartitionLog, offset: int, bytes_max: int, committed: bool
+) -> Generator[Request, Answer, Fetched]:
+    """The steps of `Log.read`."""
+    start, stable, end = partition.bounds()
+    if not start <= offset <= end:
+        raise OffsetOutOfRange(f"offset {offset} is outside of {start} to {end}", start_offset=start, end_offset=end)
+    limit = stable if committed else end
+    first_offset = offset
+    while offset < limit:
+        if partition.damage and (damage := damage_at(partition, offset)) is not None:
+            raise damaged(damage.path, damage.position, offset, "acknowledged batches are missing")
+        hint = partition.hints.get(offset) if partition.hints else None
+        if hint is not None:
+            segment, position = hint
+        else:
+            segment = partition.segments[partition.segment_at(offset)]
+            found = yield from _find(disk, segment, offset)
+            if found is None:
+                # Compaction left a gap at the segment's end.
+                if (following := _next_base(partition, segment)) is None:
+                    return NOTHING
+                offset = following
+                continue
+            position = found
+        if position >= segment.size_bytes:
+            if (following := _next_base(partition, segment)) is None:
+                return NOTHING
+            offset = max(offset, following)
+            continue
+        data, next_offset, next_position = yield from _whole_batches(
+            disk, partition, segment, position, bytes_max, limit
+        )
+        if next_offset is None:
+            return NOTHING
+        partition.remember_place(next_offset, segment, next_position)
+        aborted = ()
+        if committed and partition.producers is not None:
+            return Fetched(data, partition.producers.aborted_between(first_offset, next_offset))
+        return Fetched(data, aborted)
+    return NOTHING
+
+
+def _next_base(partition: PartitionLog, segment: Segment) -> int | None:
+    number = partition.segment_at(segment.base_offset)
+    # An empty segment may share its base offset with the one before it.
+    while number + 1 < len(partition.segments):
+        number += 1
+        if partition.segments[number].size_bytes:
+            return partition.segments[number].base_offset
+    return None
+
+
+def _find(disk: Disk, segment: Segment, offset: int) -> Generator[Request, Answer, int | None]:
+    """Where the first batch begins that reaches the offset; None when the segment has none."""
+    position = yield from _indexed_position(segment, offset)
+    window, window_at = b"", position
+    while position < segment.size_bytes:
+        within = position - window_at
+        if within + BATCH_HEADER_BYTES > len(window):
+            got = yield ReadBytes(segment, min(LOOK_BYTES, segment.size_bytes - position), position)
+            assert isinstance(got, Got)
+            window, window_at, within = bytes(got.data), position, 0
+        if (size := _step(window, within, position, segment)) is None:
+            raise damaged(disk.describe(segment.name), position, offset, "there is no batch at this place")
+        base_offset, _, _, delta, _ = GLANCE.unpack_from(window, within)
+        if base_offset + delta >= offset:
+            return position
+        position += size
+    return None
+
+
+def _indexed_position(segment: Segment, offset: int) -> Generator[Request, Answer, int]:
+    if not segment.size_bytes or offset <= segment.base_offset:
+        return 0
+    index = segment.index
+    found = index.position_for_offset(offset) if index is not None else None
+    if found is not None:
+        return found
+    up_to = segment.size_bytes if index is None else index.covers_from
+    loaded = yield LoadIndex(segment, up_to)
+    assert isinstance(loaded, SparseIndex)
+    index = adopt_index(segment, loaded, up_to)
+    return index.position_for_offset(offset) or 0
+
+
+def adopt_index(segment: Segment, loaded: SparseIndex, up_to: int) -> SparseIndex:
+    """Join marks that were loaded for the part before `up_to` with those made in the meantime."""
+    if segment.index is None:
+        segment.index = loaded
+    elif segment.index.covers_from == up_to:
+        segment.index.prepend(loaded)
+    return segment.index
+
+
+def _step(window: Bytes, within: int, position: int, segment: Segment) -> int | None:
+    """The size of the batch at this place, or None if there can be none."""
+    if within + BATCH_HEADER_BYTES > len(window):
+        return None
+    _, length, magic, delta, _ = GLANCE.unpack_from(window, within)
+    size: int = length + BATCH_OVERHEAD_BYTES
+    if magic != MAGIC or size < BATCH_HEADER_BYTES or delta < 0 or position + size > segment.size_bytes:
+        return None
+    return size
+
+
+def _whole_batches(
+    disk: Disk, partition: PartitionLog, segment: Segment, position: int, bytes_max: int, limit: int
+) -> Generator[Request, Answer, tuple[Bytes | memoryview, int | None, int]]:
+    """Bytes that end where a batch ends, the offset behind them, and where that lies."""
+    wanted = min(max(bytes_max, BATCH_HEADER_BYTES), segment.size_bytes - position)
+    index = segment.index
+    mark_offset = -1
+    if index is not None and position >= segment.unchecked_bytes:
+        mark = index.last_mark_within(position, wanted)
+        if mark is not None and index.offsets[mark] <= limit:
+            wanted, mark_offset = index.positions[mark] - position, index.offsets[mark]
+    got = yield ReadBytes(segment, wanted, position)
+    assert isinstance(got, Got)
+    if got.from_disk:
+        segment.unchecked_bytes = min(
+            segment.size_bytes, max(segment.unchecked_bytes, position + wanted + READ_AHEAD_BYTES)
+        )
+    elif mark_offset >= 0:
+        return got.data, mark_offset, position + wanted
+    first_size = _step(got.data, 0, position, segment)
+    if first_size is not None and first_size > len(got.data):
+        got = yield ReadBytes(segment, first_size, position)
+        assert isinstance(got, Got)
+    return _walk(disk, partition, segment, position, got.data, limit)
+
+
+def _walk(
+    disk: Disk, partition: PartitionLog, segment: Segment, position: int, data: Bytes, limit: int
+) -> tuple[Bytes | memoryview, int | None, int]:
+    """The whole batches at the beginning of the bytes that lie below the limit, each one checked where that is due."""
+    within = 0
+    next_offset: int | None = None
+    while within + BATCH_HEADER_BYTES <= len(data):
+        base_offset, length, _, delta, _ = GLANCE.unpack_from(data, within)
+        if base_offset >= limit:
+            break
+        fault = _fault(partition, segment, position + within, data, within, next_offset)
+        if fault is not None:
+            if next_offset is None:
+                raise damaged(disk.describe(segment.name), position + within, base_offset, fault)
+            break
+        if within + length + BATCH_OVERHEAD_BYTES > len(data):
+            break
+        within += length + BATCH_OVERHEAD_BYTES
+        next_offset = base_offset + delta + 1
+    if next_offset is None and not data:
+        raise damaged(disk.describe(segment.name), position, -1, "the file ends here, too early")
+    return (data if within == len(data) else memoryview(data)[:within]), next_offset, position + within
+
+
+def _fault(
+    partition: PartitionLog, segment: Segment, position: int, data: Bytes, within: int, expected_offset: int | None
+) -> str | None:
+    """What is wrong with the batch at this place, if it is all there and anything is."""
+    size = _step(data, within, position, segment)
+    if size is None:
+        return "there is no batch at this place"
+    base_offset = GLANCE.unpack_from(data, within)[0]
+    if expected_offset is not None and base_offset != expected_offset:
+        gap_is_known = segment.generation > 0 or damage_at(partition, expected_offset) is not None
+        if base_offset < expected_offset or not gap_is_known:
+            return f"the batch says offset {base_offset} where {expected_offset} is expected"
+    must_check = within + size <= len(data) and position < segment.unchecked_bytes
+    if must_check and not parse_batch(data, within).matches_checksum():
+        return "the batch does not match its checksum"
+    return None
+
+
+def damage_at(partition: PartitionLog, offset: int) -> Damage | None:
+    for damage in partition.damage:
+        if damage.first_offset <= offset < damage.end_offset:
+            return damage
+    return None
+
+
+def damaged(path: str, position: int, offset: int, reason: str) -> DamagedLog:
+    return DamagedLog(f"{path} is damaged at byte {position}: {reason}", path=path, position=position, offset=offset)
+
+
+def time_steps(
+    disk: Disk, partition: PartitionLog, timestamp_ms: int
+) -> Generator[Request, Answer, TimedOffset | None]:
+    """The steps of `Log.offset_for_time`."""
+    for segment in list(partition.segments):
+        if not segment.size_bytes or segment.latest_ms < timestamp_ms or segment.end_offset <= partition.start_offset:
+            continue
+        offset = max(partition.start_offset, (yield from _offset_before_time(segment, timestamp_ms)))
+        while offset < partition.visible_offset:
+            fetched = yield from read_steps(disk, partition, offset, TIME_SCAN_BYTES, committed=False)
+            if not fetched.data:
+                break
+            found, offset = _first_not_older(fetched, timestamp_ms, partition.start_offset)
+            if found is not None:
+                return found
+    return None
+
+
+def _offset_before_time(segment: Segment, timestamp_ms: int) -> Generator[Request, Answer, int]:
+    index = segment.index
+    if index is None or (index.covers_from > 0 and index.offset_for_time(timestamp_ms) is None):
+        up_to = segment.size_bytes if index is None else index.covers_from
+        loaded = yield LoadIndex(segment, up_to)
+        assert isinstance(loaded, SparseIndex)
+        index = adopt_index(segment, loaded, up_to)
+    found = index.offset_for_time(timestamp_ms)
+    return segment.base_offset if found is None else found
+
+
+def _first_not_older(fetched: Fetched, timestamp_ms: int, start_offset: int) -> tuple[TimedOffset | None, int]:
+    """The first record of the batches that is late enough, and the offset behind them."""
+    position = 0
+    next_offset = 0
+    while position < len(fetched.data):
+        batch = parse_batch(fetched.data, position)
+        if batch.max_timestamp >= timestamp_ms:
+            try:
+                records = read_records(batch)
+            except InvalidBatch:
+                # A producer's broken batch cannot be opened by anybody; its beginning is as near as one can come.
+                return TimedOffset(max(batch.base_offset, start_offset), batch.max_timestamp), batch.last_offset + 1
+            for record in records:
+                if record.timestamp_ms >= timestamp_ms and record.offset >= start_offset:
+                    return TimedOffset(record.offset, record.timestamp_ms), batch.last_offset + 1
+        position += batch.size_bytes
+        next_offset = batch.last_offset + 1
+    return None, next_offset
+
+
+def build_index(disk: Disk, file: File, request: LoadIndex) -> SparseIndex:
+    """The marks of a segment up to a position: from its index file as far as that is right, else from the segment."""
+    segment = request.segment
+    index = _index_from_file(disk, segment, request.up_to) if request.trust_file else SparseIndex()
+    index.truncate(request.up_to)
+    position, latest_ms = 0, NO_TIME
+    if len(index):
+        position, latest_ms = index.positions[-1], index.times[-1]
+    for base_offset, batch_position, max_timestamp in scan_headers(file, position, request.up_to):
+        if index.wants_mark_at(batch_position):
+            index.add(base_offset, batch_position, latest_ms)
+        latest_ms = max(latest_ms, max_timestamp)
+    return index
+
+
+def _index_from_file(disk: Disk, segment: Segment, size: int) -> SparseIndex:
+    try:
+        file = disk.open(segment.index_name)
+    except FileNotFoundError:
+        return SparseIndex()
+    try:
+        return load_index(file.read(file.size(), 0), segment.base_offset, size)
+    finally:
+        file.close()
