@@ -7,15 +7,16 @@ half way unwinds what it had opened in the same way.
 import asyncio
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import msgspec
 import structlog
 
 from braidmq import __version__
 from braidmq.core.health import Health
-from braidmq.core.metrics import MetricSource
-from braidmq.log.embedded import EmbeddedLog, LogOptions
+from braidmq.core.metrics import Metric
+from braidmq.log.embedded import EmbeddedLog, LogOptions, Recovery
 from braidmq.model import BraidError
 from braidmq.model.errors import DataFolderUnusable
 from braidmq.node._metrics import log_metrics, node_metrics
@@ -32,6 +33,9 @@ _logger = structlog.get_logger(__name__)
 
 class Node:
     """A running node. Made by `start`."""
+
+    log: EmbeddedLog
+    catalog: Catalog
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -65,13 +69,14 @@ class Node:
 
     async def _start(self) -> None:
         folder = await asyncio.to_thread(_usable_folder, self.settings.node.data)
-        log = await EmbeddedLog.open(folder / LOG_FOLDER_NAME, self._log_options(), on_failure=self._fail)
-        self._open.push_async_callback(log.close)
+        self.log = await EmbeddedLog.open(folder / LOG_FOLDER_NAME, self._log_options(), on_failure=self._fail)
+        self._open.push_async_callback(self.log.close)
+        _tell_recovery(self.log.recovery)
         store = await Store.open(self.settings.store_url)
         self._open.push_async_callback(store.close)
-        catalog = await Catalog.open(store)
-        await reconcile(log, catalog)
-        await self._listen([lambda: log_metrics(log.statistics()), lambda: node_metrics(self.health.ready, catalog)])
+        self.catalog = await Catalog.open(store)
+        await reconcile(self.log, self.catalog)
+        await self._listen()
         if not self._failure.done():
             self.health.agree("node")
         _logger.info("ready", data=str(folder), listeners=sorted(self.addresses))
@@ -80,20 +85,24 @@ class Node:
         section = self.settings.log
         return LogOptions(**{name: getattr(section, name) for name in section.__struct_fields__})
 
-    async def _listen(self, metric_sources: list[MetricSource]) -> None:
-        listeners = self._listeners(metric_sources)
+    async def _listen(self) -> None:
+        listeners = self._listeners()
         self._open.push_async_callback(self._stop_listeners, listeners)
         self.addresses = {listener.name: await listener.start() for listener in listeners}
 
-    def _listeners(self, metric_sources: list[MetricSource]) -> list[Listener]:
+    def _listeners(self) -> list[Listener]:
         """The listeners that the settings turn on."""
         listeners: list[Listener] = []
         http = self.settings.http
         if http.listen is not None:
-            services = HttpServices(self.settings.node.name, __version__, self.health, metric_sources)
+            services = HttpServices(self.settings.node.name, __version__, self.health, [self._metrics])
             limits = {"body_bytes_max": http.body_bytes_max, "connections_max": http.connections_max}
             listeners.append(HttpListener(http.listen, services, **limits))
         return listeners
+
+    def _metrics(self) -> Iterable[Metric]:
+        yield from node_metrics(self.health.ready, self.catalog)
+        yield from log_metrics(self.log.statistics())
 
     async def _stop_listeners(self, listeners: list[Listener]) -> None:
         for listener in listeners:
@@ -108,6 +117,14 @@ class Node:
         if not self._failure.done():
             _logger.error("storage failed, stopping", code=error.code, reason=error.message)
             self._failure.set_result(error)
+
+
+def _tell_recovery(recovery: Recovery) -> None:
+    """What an unclean stop left to repair; damage is told for each place, since messages are missing there."""
+    if not recovery.clean:
+        _logger.info("recovered", replayed_frames=recovery.replayed_frames, cut_bytes=recovery.cut_bytes)
+    for damage in recovery.damage:
+        _logger.error("stored messages cannot be read any more", **msgspec.structs.asdict(damage))
 
 
 def _usable_folder(folder: Path) -> Path:
