@@ -121,7 +121,7 @@ class Node:
 
 def _tell_recovery(recovery: Recovery) -> None:
     """What an unclean stop left to repair; damage is told for each place, since messages are missing there."""
-    if not recovery.clean:
+    if recovery.replayed_frames or recovery.cut_bytes:
         _logger.info("recovered", replayed_frames=recovery.replayed_frames, cut_bytes=recovery.cut_bytes)
     for damage in recovery.damage:
         _logger.error("stored messages cannot be read any more", **msgspec.structs.asdict(damage))

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import structlog
+from braidmq.store import Catalog, Store
 
 from braidmq.log.embedded import LogOptions, LogStatistics
 from braidmq.model import Message, Topic
@@ -20,12 +21,12 @@ from braidmq.node._metrics import log_metrics
 from braidmq.protocols.listener import Address
 from braidmq.records import batch_messages
 from braidmq.settings import HttpSettings, LogSettings, NodeSettings, Settings, StoreSettings
-from braidmq.store import Catalog, Store
 
+NO_HTTP = HttpSettings(listen=None)
 ANY_PORT = HttpSettings(listen=Address("127.0.0.1", 0))
 
 
-def settings_for(folder: Path, http: HttpSettings = HttpSettings(listen=None), store_url: str = "") -> Settings:
+def settings_for(folder: Path, http: HttpSettings = NO_HTTP, store_url: str = "") -> Settings:
     return Settings(node=NodeSettings(data=folder), http=http, store=StoreSettings(url=store_url))
 
 
@@ -119,7 +120,7 @@ async def test_stopping_twice_changes_nothing(tmp_path: Path) -> None:
 
 
 def break_the_journal(folder: Path) -> None:
-    """Put a full device behind every journal file that is open, as a disk that dies would."""
+    """Put a device that takes nothing behind every journal file that is open: writing fails, as on a dying disk."""
     dead = os.open("/dev/full", os.O_RDONLY)
     for entry in Path("/proc/self/fd").iterdir():
         target = os.readlink(entry) if entry.is_symlink() else ""
@@ -134,6 +135,7 @@ async def test_a_disk_that_fails_makes_the_node_unready_and_ask_to_be_stopped(tm
     node = await Node.start(settings_for(tmp_path, ANY_PORT))
     try:
         assert await readiness(node) == (200, {"ready": True, "reasons": {}})
+        await append(node, topic.partition_numbers[0])  # opens the journal
         break_the_journal(tmp_path)
         assert isinstance(await append(node, topic.partition_numbers[0]), StorageFailed)
         async with asyncio.timeout(10):
@@ -150,7 +152,7 @@ async def readiness(node: Node) -> tuple[int, dict[str, dict[str, str]]]:
 
     def ask() -> tuple[int, bytes]:
         try:
-            with urllib.request.urlopen(url, timeout=10) as response:  # noqa: S310
+            with urllib.request.urlopen(url, timeout=10) as response:
                 return response.status, response.read()
         except urllib.error.HTTPError as error:
             with error:
