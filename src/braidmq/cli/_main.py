@@ -2,8 +2,6 @@
 
 import sys
 
-import typer
-
 from braidmq.cli import _errors
 from braidmq.cli._app import app
 from braidmq.model import BraidError
@@ -16,9 +14,3 @@ def main() -> None:
     except BraidError as error:
         _errors.say_error(error)
         sys.exit(_errors.exit_status(error))
-    except typer.Abort:
-        sys.exit(_errors.INTERRUPTED)
-    except BrokenPipeError:
-        # The reader of our output went away, as `head` does; what is left to flush has nowhere to go.
-        sys.stderr.close()
-        sys.exit(_errors.FAILED)

@@ -11,11 +11,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import structlog
+
 from braidmq.cli import _errors
+from braidmq.cli._limits import files_needed, raise_file_limit
 from braidmq.cli._logging import set_up_logging
 from braidmq.cli._ready import announce, write_ready_file
 from braidmq.node import Node
 from braidmq.settings import Settings
+
+_logger = structlog.get_logger(__name__)
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -23,6 +28,9 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 def run_node(settings: Settings, ready_file: Path | None) -> int:
     """Until told to stop, or until the node fails; the exit status. Raises what prevents the start."""
     set_up_logging(settings.logging)
+    needed = files_needed(settings)
+    if not raise_file_limit(needed):
+        _logger.warning("too few open files are allowed; see braid doctor", needed=needed)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         return runner.run(_run(settings, ready_file))
 

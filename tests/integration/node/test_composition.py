@@ -11,7 +11,6 @@ from pathlib import Path
 import msgspec
 import pytest
 import structlog
-from braidmq.store import Catalog, Store
 
 from braidmq.log.embedded import LogOptions, LogStatistics
 from braidmq.model import Message, Topic
@@ -21,6 +20,7 @@ from braidmq.node._metrics import log_metrics
 from braidmq.protocols.listener import Address
 from braidmq.records import batch_messages
 from braidmq.settings import HttpSettings, LogSettings, NodeSettings, Settings, StoreSettings
+from braidmq.store import Catalog, Store
 
 NO_HTTP = HttpSettings(listen=None)
 ANY_PORT = HttpSettings(listen=Address("127.0.0.1", 0))

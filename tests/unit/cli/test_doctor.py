@@ -1,9 +1,10 @@
 """What the doctor finds, with the real disk, ports and databases of this machine."""
 
 import os
-import resource
 import socket
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ import pytest
 
 from braidmq.cli._doctor._disk import check_disk, file_system_of
 from braidmq.cli._doctor._finding import Standing
-from braidmq.cli._doctor._machine import ClockWatch, check_file_limits
-from braidmq.settings import LogSettings, Settings
+from braidmq.cli._doctor._machine import ClockWatch
+from braidmq.cli._limits import files_needed
+from braidmq.settings import Settings
 
 Braid = Callable[..., Any]
 
@@ -99,13 +101,23 @@ def test_the_deepest_mount_above_a_folder_decides_its_kind() -> None:
     assert file_system_of(Path("/var/lib"), "") == "unknown"
 
 
-def test_too_few_open_files_fail_with_the_number_to_set() -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    assert check_file_limits(Settings()).standing is (Standing.OK if soft >= 1640 else Standing.FAIL)
-    finding = check_file_limits(Settings(log=LogSettings(open_files_max=1_000_000)))
-    if hard != resource.RLIM_INFINITY and hard < 1_000_000:
-        assert finding.standing is Standing.FAIL
-        assert "raise nofile to" in finding.advice
+def test_open_files_are_judged_by_what_the_system_grants() -> None:
+    needed = files_needed(Settings())
+    script = (
+        "import resource; from braidmq.cli._doctor._machine import check_file_limits\n"
+        "from braidmq.cli._limits import raise_file_limit; from braidmq.settings import Settings\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))\n"
+        "print(check_file_limits(Settings()).standing, raise_file_limit({needed}),"
+        " resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
+    )
+
+    def judged(soft: int, hard: int) -> str:
+        command = [sys.executable, "-c", script.format(soft=soft, hard=hard, needed=needed)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    assert judged(256, needed) == f"ok True {needed}"
+    assert judged(needed, needed) == f"ok True {needed}"
+    assert judged(256, 1024) == "fail False 1024"
 
 
 def test_a_steady_clock_is_not_called_jumping() -> None:

@@ -3,14 +3,13 @@
 import ctypes
 import importlib.metadata
 import platform
-import resource
 import sys
 import time
 
 from braidmq.cli._doctor._finding import Finding, fail, ok, warn
+from braidmq.cli._limits import file_limits, files_needed
 from braidmq.settings import Settings
 
-_OTHER_FILES = 128
 _CLOCK_UNSYNCHRONISED = 5
 _TIMEX_BYTES = 512  # the kernel's struct timex is smaller on every architecture
 _STEP_S_MAX = 0.05
@@ -26,24 +25,17 @@ def check_python() -> Finding:
 
 
 def check_file_limits(settings: Settings) -> Finding:
-    needed = settings.log.open_files_max + settings.http.connections_max + _OTHER_FILES
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    found = f"{_limit(soft)} open files allowed (at most {_limit(hard)}), {needed} needed"
-    if _at_least(soft, needed):
+    """`braid up` raises the soft limit by itself, so the hard one counts."""
+    needed = files_needed(settings)
+    _, hard = file_limits()
+    found = f"{hard:.0f} open files allowed, {needed} needed"
+    if hard >= needed:
         return ok("file limits", found)
-    if _at_least(hard, needed):
-        return fail("file limits", found, f"run `ulimit -n {needed}` first, or set LimitNOFILE={needed} in the unit")
     return fail(
-        "file limits", found, f"raise nofile to {needed} in /etc/security/limits.conf, or lower log.open_files_max"
+        "file limits",
+        found,
+        f"set LimitNOFILE={needed} in the unit, or nofile in /etc/security/limits.conf; or lower log.open_files_max",
     )
-
-
-def _limit(limit: int) -> str:
-    return "any number" if limit == resource.RLIM_INFINITY else str(limit)
-
-
-def _at_least(limit: int, needed: int) -> bool:
-    return limit == resource.RLIM_INFINITY or limit >= needed
 
 
 class ClockWatch:

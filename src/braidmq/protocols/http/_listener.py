@@ -42,8 +42,16 @@ class HttpListener:
         sockets = await bind(self.name, self._address)
         addresses = bound_addresses(sockets)
         self._serving = asyncio.create_task(self._server.serve(sockets), name="http")
-        await self._server.listening.wait()
+        await self._until_listening(self._serving)
         return addresses
+
+    async def _until_listening(self, serving: "asyncio.Task[None]") -> None:
+        """Raises what kept the server from starting."""
+        listening = asyncio.create_task(self._server.listening.wait())
+        await asyncio.wait((listening, serving), return_when=asyncio.FIRST_COMPLETED)
+        listening.cancel()
+        if serving.done():
+            serving.result()
 
     def stop_accepting(self) -> None:
         self._server.should_exit = True
