@@ -1,5 +1,6 @@
 """How a node that became ready tells it: a short block for people, a file for scripts."""
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,9 +32,21 @@ def write_ready_file(path: Path, node: Node) -> None:
     addresses = {name: [list(place) for place in places] for name, places in node.addresses.items()}
     content = msgspec.json.encode({"pid": os.getpid(), "version": __version__, "listeners": addresses})
     part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
+    with _naming(path):
         part.write_bytes(content)
         part.replace(path)
+
+
+def remove_ready_file(path: Path) -> None:
+    """Before a node starts and when it stops: the file is there only while a node is ready."""
+    with _naming(path):
+        path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise InvalidSetting(f"--ready-file: cannot write {path}: {error.strerror}; name another file") from error
 

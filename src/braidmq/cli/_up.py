@@ -16,7 +16,7 @@ import structlog
 from braidmq.cli import _errors
 from braidmq.cli._limits import files_needed, raise_file_limit
 from braidmq.cli._logging import set_up_logging
-from braidmq.cli._ready import announce, write_ready_file
+from braidmq.cli._ready import announce, remove_ready_file, write_ready_file
 from braidmq.node import Node
 from braidmq.settings import Settings
 
@@ -46,13 +46,16 @@ def _loop_factory() -> "type[asyncio.AbstractEventLoop] | None":
 
 async def _run(settings: Settings, ready_file: Path | None) -> int:
     stop = _stop_on_signals()
+    if ready_file is not None:
+        remove_ready_file(ready_file)
     starting = asyncio.create_task(Node.start(settings))
     await _first(starting, stop)
-    if not starting.done():
+    if stop.done():
         starting.cancel()
-        await asyncio.wait({starting})
+    try:
+        node = await starting
+    except asyncio.CancelledError:
         return _errors.DONE
-    node = await starting
     try:
         return await _serve(node, ready_file, stop)
     finally:
@@ -63,6 +66,14 @@ async def _serve(node: Node, ready_file: Path | None, stop: "asyncio.Future[None
     announce(node)
     if ready_file is not None:
         write_ready_file(ready_file, node)
+    try:
+        return await _until_stopped(node, stop)
+    finally:
+        if ready_file is not None:
+            remove_ready_file(ready_file)
+
+
+async def _until_stopped(node: Node, stop: "asyncio.Future[None]") -> int:
     failing = asyncio.create_task(node.failed())
     await _first(failing, stop)
     if failing.done():

@@ -33,8 +33,9 @@ def log_metrics(statistics: LogStatistics) -> Iterator[Metric]:
         yield Metric(name, kind, text, figures[figure] * factor)
 
 
-def node_metrics(ready: bool, catalog: Catalog) -> Iterator[Metric]:
+def node_metrics(name: str, ready: bool, catalog: Catalog) -> Iterator[Metric]:
     """What the node knows about itself."""
-    yield Metric("braid_version_info", _GAUGE, "Always 1; the version is in the label.", 1, {"version": __version__})
+    labels = {"node": name, "version": __version__}
+    yield Metric("braid_version_info", _GAUGE, "Always 1; name and version are in the labels.", 1, labels)
     yield Metric("braid_ready", _GAUGE, "1 while the node takes work.", ready)
-    yield Metric("braid_topics", _GAUGE, "Topics in the catalog.", sum(1 for _ in catalog.topics()))
+    yield Metric("braid_topics", _GAUGE, "Topics in the catalog.", len(catalog.topics()))

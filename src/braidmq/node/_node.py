@@ -101,7 +101,7 @@ class Node:
         return listeners
 
     def _metrics(self) -> Iterable[Metric]:
-        yield from node_metrics(self.health.ready, self.catalog)
+        yield from node_metrics(self.settings.node.name, self.health.ready, self.catalog)
         yield from log_metrics(self.log.statistics())
 
     async def _stop_listeners(self, listeners: list[Listener]) -> None:
@@ -130,7 +130,7 @@ def _tell_recovery(recovery: Recovery) -> None:
 def _usable_folder(folder: Path) -> Path:
     """The data folder, made when it does not exist. Raises DataFolderUnusable."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o750)
     except OSError as error:
         raise _unusable(folder, error.strerror or str(error)) from error
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):

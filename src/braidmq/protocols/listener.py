@@ -77,7 +77,7 @@ async def _resolve(name: str, address: Address) -> list[tuple[int, tuple[str, in
     loop = asyncio.get_running_loop()
     try:
         found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         raise _failed(name, address, error) from error
     return list(dict.fromkeys((family, place) for family, _, _, _, place in found))  # type: ignore[misc]
 
@@ -102,8 +102,10 @@ def _close_all(sockets: list[socket.socket]) -> None:
         listening.close()
 
 
-def _failed(name: str, address: Address, error: OSError | None) -> ListenFailed:
-    why = _WHY.get(error.errno or 0, error.strerror) if error is not None else "the host has no address"
+def _failed(name: str, address: Address, error: OSError | UnicodeError | None) -> ListenFailed:
+    why = "the host has no address that can be used"
+    if isinstance(error, OSError):
+        why = _WHY.get(error.errno or 0, error.strerror or why)
     return ListenFailed(
         f"cannot listen on {address} for {name}: {why}; choose another with --set {name}.listen=HOST:PORT"
     )

@@ -67,7 +67,7 @@ def _choice(words: tuple[str, ...]) -> Kind:
 
 def _text(meta: Meta) -> Kind:
     def parse(given: object) -> Value:
-        if not isinstance(given, str) or (meta.pattern and not re.search(meta.pattern, given)):
+        if not isinstance(given, str) or (meta.pattern and not re.fullmatch(meta.pattern, given)):
             raise ValueError
         return given
 
@@ -125,7 +125,10 @@ def _show_quantity(value: int, units: dict[str, int]) -> str:
 def _parse_path(given: object) -> Value:
     if not isinstance(given, str) or not given or "\0" in given:
         raise ValueError
-    return Path(given).expanduser()
+    try:
+        return Path(given).expanduser()
+    except RuntimeError as error:  # a home folder that does not exist
+        raise ValueError from error
 
 
 def _parse_address(given: object) -> Value:

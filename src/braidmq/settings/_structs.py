@@ -1,11 +1,11 @@
 """Every setting of a node: what it is called, what it may be, and what it is when nobody says.
 
-A section of the file is a struct, and a key is a field. To add a key, add a field with a `Meta` that
-describes it: flags, environment variables, checks and the reference page follow from it. A field's name
-ends with its unit
+A section of the file is a struct, and a key is a field. To add a key, add a field with a `Meta` that describes it:
+flags, environment variables, checks and the reference page follow from it. A field's name ends with its unit
 (`_bytes`, `_ms`, `_s`), and that lets users write `64MiB` or `500ms`.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -19,7 +19,7 @@ SECRET = {"secret": True}
 STORE_FILE_NAME = "store.sqlite"
 
 
-class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Section(msgspec.Struct, frozen=True, kw_only=True):
     """One room's settings. The docstring of each section is its heading in the reference page."""
 
 
@@ -28,7 +28,7 @@ class NodeSettings(Section, frozen=True):
 
     name: Annotated[
         str,
-        Meta(description="What this node calls itself in logs and metrics.", pattern=r"^[A-Za-z0-9._-]{1,64}$"),
+        Meta(description="What this node calls itself, in metrics and over HTTP.", pattern=r"^[A-Za-z0-9._-]{1,64}$"),
     ] = "node-1"
     data: Annotated[
         Path, Meta(description="The folder that holds everything a node keeps. Made when it does not exist.")
@@ -122,6 +122,12 @@ class Settings(Section, frozen=True):
     store: StoreSettings = StoreSettings()
     http: HttpSettings = HttpSettings()
     logging: LoggingSettings = LoggingSettings()
+
+    @property
+    def listen(self) -> Mapping[str, Address]:
+        """Where each listener that is turned on is to listen, by its section."""
+        chosen = {name: getattr(getattr(self, name), "listen", None) for name in self.__struct_fields__}
+        return {name: address for name, address in chosen.items() if address is not None}
 
     @property
     def store_url(self) -> str:

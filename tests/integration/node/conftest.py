@@ -38,23 +38,23 @@ class RunningNode:
 
     def __init__(self, folder: Path, arguments: list[str], environment: dict[str, str], wait_for: WaitFor) -> None:
         self._wait_for = wait_for
-        self._ready_file = folder / "ready.json"
-        self._ready_file.unlink(missing_ok=True)
+        self.ready_file = folder / "ready.json"
+        self.ready_file.unlink(missing_ok=True)
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("BRAID_")}
         self._out, self._err = (folder / "out").open("w+"), (folder / "err").open("w+")
-        command = [sys.executable, "-m", "braidmq", "up", "--ready-file", str(self._ready_file), *arguments]
+        command = [sys.executable, "-m", "braidmq", "up", "--ready-file", str(self.ready_file), *arguments]
         self.process = subprocess.Popen(
             command, cwd=folder, stdout=self._out, stderr=self._err, env=inherited | environment
         )
 
     def wait_ready(self) -> "RunningNode":
-        self._wait_for(lambda: self._ready_file.exists() or self.process.poll() is not None, START_LIMIT_S)
-        assert self._ready_file.exists(), f"ended with {self.process.returncode}: {self.err}"
+        self._wait_for(lambda: self.ready_file.exists() or self.process.poll() is not None, START_LIMIT_S)
+        assert self.ready_file.exists(), f"ended with {self.process.returncode}: {self.err}"
         return self
 
     @property
     def ready(self) -> Any:
-        return msgspec.json.decode(self._ready_file.read_bytes())
+        return msgspec.json.decode(self.ready_file.read_bytes())
 
     @property
     def url(self) -> str:

@@ -30,7 +30,7 @@ def test_metrics_are_in_prometheus_format_with_process_and_log(node: Any) -> Non
     families = {family.name: family for family in text_string_to_metric_families(answer.body.decode())}
     assert families["braid_ready"].samples[0].value == 1
     assert families["braid_log_appended_batches"].type == "counter"
-    assert families["braid_version_info"].samples[0].labels == {"version": braidmq.__version__}
+    assert families["braid_version_info"].samples[0].labels == {"node": "node-1", "version": braidmq.__version__}
     assert "process_resident_memory_bytes" in families
 
 

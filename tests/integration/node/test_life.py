@@ -29,6 +29,7 @@ def test_a_node_says_where_it_listens_and_stops_cleanly(launch: Launch, tmp_path
     assert node.stop() < STOP_S_MAX
     assert node.process.returncode == 0
     assert node.err == "braid: stopping (once more to leave at once)\n"
+    assert not node.ready_file.exists(), "it is there only while the node is ready"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -49,6 +50,23 @@ def test_a_second_signal_leaves_at_once(launch: Launch) -> None:
     assert node.wait_ended() == 130
     assert node.err.endswith("braid: left at once\n")
     assert launch().wait_ready().get("/readyz").status == 200
+
+
+def test_a_signal_during_the_start_ends_it_cleanly(
+    launch: Launch, tmp_path: Path, wait_for: Callable[..., None]
+) -> None:
+    node = launch()
+    wait_for(lambda: (tmp_path / "data").exists())
+    assert node.stop() < STOP_S_MAX
+    assert node.process.returncode == 0
+    assert "Traceback" not in node.err
+    assert launch().wait_ready().get("/readyz").status == 200
+
+
+def test_a_ready_file_that_cannot_be_written_is_one_line(launch: Launch, tmp_path: Path) -> None:
+    node = launch("--ready-file", str(tmp_path / "no" / "folder"))
+    assert node.wait_ended() == 2
+    assert "--ready-file: cannot write" in node.err
 
 
 def test_a_node_starts_again_on_its_own_data(launch: Launch) -> None:

@@ -58,7 +58,11 @@ async def test_all_addresses_of_a_name_get_the_same_port() -> None:
 
 @pytest.mark.parametrize(
     ("host", "why"),
-    [("192.0.2.1", "this machine does not have that address"), ("no-such-host.invalid", "cannot listen")],
+    [
+        ("192.0.2.1", "this machine does not have that address"),
+        ("no-such-host.invalid", "cannot listen"),
+        ("x" * 70, "cannot listen"),
+    ],
 )
 async def test_an_address_that_is_not_ours_is_refused(host: str, why: str) -> None:
     with pytest.raises(ListenFailed, match=why):

@@ -47,6 +47,9 @@ def test_a_flag_beats_the_environment_which_beats_the_file(file: Path) -> None:
         ("[log]\nsegment_bytes = 5", "from 1MiB to 1GiB"),
         ("[log]\nopen_files_max = true", "log.open_files_max cannot be True; it is a number from 16"),
         ("[node]\nname = 'a b'", "node.name cannot be 'a b'"),
+        ("[node]\nname = 'a\\n'", "node.name cannot be"),
+        ('[node]\nname = "a\\n"', "node.name cannot be"),
+        ("[node]\ndata = '~nobody-of-this-name/x'", "node.data cannot be"),
         ("[node]\ndata = 7", "node.data cannot be 7; it is a path"),
         ("[http]\nlisten = '8400'", "http.listen cannot be '8400'; it is HOST:PORT, such as 127.0.0.1:8400, or off"),
         ("[http\n", "is not valid TOML"),
@@ -112,3 +115,8 @@ def test_an_address_is_host_and_port_or_off(text: str, address: Address | None) 
 def test_what_is_not_an_address_is_refused(text: str) -> None:
     with pytest.raises(InvalidSetting, match=r"http\.listen"):
         load(environment={"BRAID_HTTP_LISTEN": text})
+
+
+def test_the_listeners_that_are_turned_on_are_found_by_their_section() -> None:
+    assert load().settings.listen == {"http": Address("127.0.0.1", 8400)}
+    assert load(environment={"BRAID_HTTP_LISTEN": "off"}).settings.listen == {}

@@ -16,9 +16,7 @@ _SQLITE = "sqlite:///"
 
 def check_ports(settings: Settings) -> list[Finding]:
     """One finding for each listener that is turned on."""
-    sections = {"http": settings.http}
-    wanted = {name: section.listen for name, section in sections.items() if section.listen is not None}
-    return [asyncio.run(_check_port(name, address)) for name, address in wanted.items()]
+    return [asyncio.run(_check_port(name, address)) for name, address in settings.listen.items()]
 
 
 async def _check_port(name: str, address: Address) -> Finding:

@@ -27,6 +27,8 @@ def build_app(
         exception_handlers=exception_handlers(),
         openapi_config=_openapi(services.version),
         request_max_body_size=body_bytes_max,
+        debug=False,  # said here, so that a variable in the environment cannot turn it on
+        pdb_on_exception=False,
         logging_config=None,  # the node's logging is set by the command that starts it
     )
     return app, operations_of(app)
