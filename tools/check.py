@@ -12,16 +12,18 @@ import argparse
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 INTERRUPTED = 130
 GATES_AT_ONCE = 2
+PERCENT = re.compile(rb"\[ *(\d+%)\]")
 SUMMARY_HEADING = "short test summary info"
 
 MARKERS = {"quick": "(unit or quick) and not slow", "default": "not slow", "all": ""}
@@ -128,13 +130,27 @@ async def run(part: Part, progress: "Progress") -> Outcome:
         start_new_session=True,
     )
     try:
-        output, _ = await process.communicate()
+        output = await read_all(process, lambda percent: progress.note(part, percent))
+        status = await process.wait()
     except asyncio.CancelledError:
         await stop(process)
         raise
-    outcome = Outcome(part, process.returncode or 0, output.decode(errors="replace"), time.monotonic() - started)
+    outcome = Outcome(part, status, output, time.monotonic() - started)
     progress.end(outcome)
     return outcome
+
+
+async def read_all(process: asyncio.subprocess.Process, note: Callable[[str], None]) -> str:
+    """Everything the process prints; what pytest says of how far it is goes to `note` at once."""
+    stream = process.stdout
+    if stream is None:
+        return ""
+    chunks: list[bytes] = []
+    while chunk := await stream.read(1 << 16):
+        chunks.append(chunk)
+        for percent in PERCENT.findall(chunk)[-1:]:
+            note(percent.decode())
+    return b"".join(chunks).decode(errors="replace")
 
 
 async def stop(process: asyncio.subprocess.Process) -> None:
@@ -155,10 +171,14 @@ class Progress:
         self._total = total
         self._done = 0
         self._began_s: dict[str, float] = {}
+        self._how_far: dict[str, str] = {}
         self._live = sys.stdout.isatty()
 
     def begin(self, part: Part) -> None:
         self._began_s[part.name] = time.monotonic()
+
+    def note(self, part: Part, how_far: str) -> None:
+        self._how_far[part.name] = how_far
 
     def end(self, outcome: Outcome) -> None:
         self._done += 1
@@ -174,7 +194,10 @@ class Progress:
     async def keep_showing(self) -> None:
         while self._live:
             now = time.monotonic()
-            running = ", ".join(f"{name} {now - began:.0f} s" for name, began in self._began_s.items())
+            running = ", ".join(
+                f"{name} {now - began:.0f} s {self._how_far.get(name, '')}".rstrip()
+                for name, began in self._began_s.items()
+            )
             print(f"\r\033[K{self._done} of {self._total} done; running: {running}", end="", flush=True)
             await asyncio.sleep(0.5)
 
