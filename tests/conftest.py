@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 _HERE = Path(__file__).parent
-_FOLDERS_AS_MARKERS = ("unit", "integration", "faults")
+_FOLDERS = sorted(path.name for path in _HERE.iterdir() if path.is_dir() and not path.name.startswith(("_", ".")))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    for folder in _FOLDERS_AS_MARKERS:
+    for folder in _FOLDERS:
         config.addinivalue_line("markers", f"{folder}: given to everything in tests/{folder}")
     config.addinivalue_line("markers", "quick: fast enough for `./braid test quick` although not a unit test")
 
@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(_HERE):
             folder = item.path.relative_to(_HERE).parts[0]
-            if folder in _FOLDERS_AS_MARKERS:
+            if folder in _FOLDERS:
                 item.add_marker(folder)
 
 

