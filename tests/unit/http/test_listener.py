@@ -7,15 +7,22 @@ from collections.abc import AsyncIterator
 import pytest
 
 from braidmq.core.health import Health
+from braidmq.core.metrics import Metric, MetricKind
 from braidmq.model.errors import ListenFailed
 from braidmq.protocols.http import HttpListener, HttpServices
 from braidmq.protocols.listener import Address, bind, bound_addresses
 
 LOCAL = Address("127.0.0.1", 0)
+LARGE_BYTES = 32 * 1024 * 1024
+
+
+def large_metric() -> list[Metric]:
+    """More than the sockets of both sides can hold, so that an answer stays under way until its reader goes on."""
+    return [Metric("large", MetricKind.GAUGE, "x" * LARGE_BYTES, 1)]
 
 
 def listener_on(address: Address, connections_max: int = 10) -> HttpListener:
-    services = HttpServices("n", "1", Health(), [])
+    services = HttpServices("n", "1", Health(), [large_metric])
     return HttpListener(address, services, body_bytes_max=1024, connections_max=connections_max)
 
 
@@ -80,6 +87,33 @@ async def test_a_listener_that_stopped_accepting_refuses_new_connections(listene
     await listener.drain(5)
     with pytest.raises(ConnectionRefusedError):
         await exchange(address, get("/healthz"))
+
+
+async def test_an_answer_under_way_is_finished_while_the_listener_drains(listener: HttpListener) -> None:
+    (address,) = await listener.start()
+    reader, writer = await asyncio.open_connection(*address)
+    writer.write(get("/metrics"))
+    begin = await reader.readexactly(1000)
+    listener.stop_accepting()
+    draining = asyncio.create_task(listener.drain(20))
+    rest = await reader.read()
+    await draining
+    writer.close()
+    head, _, body = (begin + rest).partition(b"\r\n\r\n")
+    assert f"content-length: {len(body)}".encode() in head
+    assert len(body) > LARGE_BYTES
+
+
+async def test_a_reader_that_never_goes_on_is_cut_off_when_the_time_is_over(listener: HttpListener) -> None:
+    (address,) = await listener.start()
+    reader, writer = await asyncio.open_connection(*address)
+    writer.write(get("/metrics"))
+    await reader.readexactly(1000)
+    listener.stop_accepting()
+    await listener.drain(0.2)
+    async with asyncio.timeout(2):
+        await listener.close()
+    writer.close()
 
 
 async def test_more_connections_than_allowed_are_answered_with_503(listener: HttpListener) -> None:
