@@ -175,6 +175,18 @@ class DataFolderInUse(BraidError):
     code = "data_folder_in_use"
 
 
+class DataFolderUnusable(BraidError):
+    """The data folder cannot be made or written."""
+
+    code = "data_folder_unusable"
+
+
+class ListenFailed(BraidError):
+    """A listener cannot have its address."""
+
+    code = "listen_failed"
+
+
 class StoreFailed(BraidError):
     """The database did not carry out the statement."""
 

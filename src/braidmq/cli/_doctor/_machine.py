@@ -1,0 +1,67 @@
+"""The machine itself: Python, limits on open files, and the clock."""
+
+import ctypes
+import importlib.metadata
+import platform
+import sys
+import time
+
+from braidmq.cli._doctor._finding import Finding, fail, ok, warn
+from braidmq.cli._limits import file_limits, files_needed
+from braidmq.settings import Settings
+
+_CLOCK_UNSYNCHRONISED = 5
+_TIMEX_BYTES = 512  # the kernel's struct timex is smaller on every architecture
+_STEP_S_MAX = 0.05
+_RELEASED_S = 1_735_689_600  # 2025-01-01: a clock before this is certainly wrong
+
+
+def check_python() -> Finding:
+    found = f"{platform.python_implementation()} {platform.python_version()}"
+    try:
+        return ok("python", f"{found}, uvloop {importlib.metadata.version('uvloop')}")
+    except importlib.metadata.PackageNotFoundError:
+        return warn("python", f"{found} without uvloop", "install uvloop: the node is 2 to 4 times faster with it")
+
+
+def check_file_limits(settings: Settings) -> Finding:
+    """`braid up` raises the soft limit by itself, so the hard one counts."""
+    needed = files_needed(settings)
+    _, hard = file_limits()
+    found = f"{hard:.0f} open files allowed, {needed} needed"
+    if hard >= needed:
+        return ok("file limits", found)
+    return fail(
+        "file limits",
+        found,
+        f"set LimitNOFILE={needed} in the unit, or nofile in /etc/security/limits.conf; or lower log.open_files_max",
+    )
+
+
+class ClockWatch:
+    """Made at the beginning, asked at the end: meanwhile the wall clock must have gone as the monotonic one did."""
+
+    def __init__(self) -> None:
+        self._wall_s, self._monotonic_s = time.time(), time.monotonic()
+
+    def check(self) -> Finding:
+        step_s = (time.time() - self._wall_s) - (time.monotonic() - self._monotonic_s)
+        now = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
+        if time.time() < _RELEASED_S:
+            return fail("clock", f"it says {now}", "set the clock: retention, delays and tokens depend on it")
+        if abs(step_s) > _STEP_S_MAX:
+            return warn(
+                "clock", f"it jumped by {step_s * 1000:.0f} ms", "let it be slewed, not stepped (chrony, ntpd -x)"
+            )
+        if _kernel_says_unsynchronised():
+            return warn("clock", f"{now}, not synchronised", "run chrony, ntpd or systemd-timesyncd")
+        return ok("clock", now)
+
+
+def _kernel_says_unsynchronised() -> bool:
+    """The kernel's own word, which needs neither network nor a daemon's tools; False where it cannot be asked."""
+    if sys.platform != "linux":
+        return False
+    adjtimex = getattr(ctypes.CDLL(None), "adjtimex", None)
+    nothing_to_change = ctypes.create_string_buffer(_TIMEX_BYTES)
+    return adjtimex is not None and adjtimex(nothing_to_change) == _CLOCK_UNSYNCHRONISED

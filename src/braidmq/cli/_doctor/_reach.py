@@ -1,0 +1,65 @@
+"""What the node reaches for: its ports and its database."""
+
+import asyncio
+import contextlib
+import sqlite3
+from pathlib import Path
+
+from braidmq.cli._doctor._finding import Finding, fail, ok
+from braidmq.model.errors import ListenFailed
+from braidmq.protocols.listener import Address, bind
+from braidmq.settings import Settings, redact_url
+
+_CONNECT_TIMEOUT_S = 5.0
+_SQLITE = "sqlite:///"
+
+
+def check_ports(settings: Settings) -> list[Finding]:
+    """One finding for each listener that is turned on."""
+    return [asyncio.run(_check_port(name, address)) for name, address in settings.listen.items()]
+
+
+async def _check_port(name: str, address: Address) -> Finding:
+    try:
+        sockets = await bind(name, address)
+    except ListenFailed as error:
+        return fail(f"{name} port", error.message, "or stop what listens there; a node that already runs is fine")
+    for listening in sockets:
+        listening.close()
+    return ok(f"{name} port", f"{address} is free")
+
+
+def check_database(settings: Settings) -> Finding:
+    """Reachable, and answering. Nothing is changed in it."""
+    url = settings.store_url
+    if url.startswith(_SQLITE):
+        return _check_sqlite(Path(url.removeprefix(_SQLITE)))
+    return asyncio.run(_check_postgresql(url))
+
+
+def _check_sqlite(file: Path) -> Finding:
+    if not file.exists():
+        return ok("database", f"{file} (will be made)")
+    try:
+        opening = sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=_CONNECT_TIMEOUT_S)
+        with contextlib.closing(opening) as connection:
+            connection.execute("PRAGMA schema_version").fetchone()
+    except sqlite3.Error as error:
+        return fail("database", f"{file}: {error}", "put back a copy of the data folder, or name another in store.url")
+    return ok("database", str(file))
+
+
+async def _check_postgresql(url: str) -> Finding:
+    import asyncpg
+
+    shown = redact_url(url)
+    try:
+        connection = await asyncpg.connect(url, timeout=_CONNECT_TIMEOUT_S)
+        try:
+            version = await connection.fetchval("SHOW server_version", timeout=_CONNECT_TIMEOUT_S)
+        finally:
+            await connection.close(timeout=_CONNECT_TIMEOUT_S)
+    except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        why = str(error) or type(error).__name__
+        return fail("database", f"{shown}: {why}", "see that the server runs there and lets this user in")
+    return ok("database", f"{shown}, PostgreSQL {version}")

@@ -1,0 +1,103 @@
+"""`braid up`: runs a node in the foreground, tells where it listens, and stops it on a signal or a failure.
+
+The first SIGINT or SIGTERM stops cleanly; the second leaves at once, which costs no acknowledged message: the log is
+made for being cut off at any moment.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from braidmq.cli import _errors
+from braidmq.cli._limits import files_needed, raise_file_limit
+from braidmq.cli._logging import set_up_logging
+from braidmq.cli._ready import announce, remove_ready_file, write_ready_file
+from braidmq.node import Node
+from braidmq.settings import Settings
+
+_logger = structlog.get_logger(__name__)
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def run_node(settings: Settings, ready_file: Path | None) -> int:
+    """Until told to stop, or until the node fails; the exit status. Raises what prevents the start."""
+    set_up_logging(settings.logging)
+    needed = files_needed(settings)
+    if not raise_file_limit(needed):
+        _logger.warning("too few open files are allowed; see braid doctor", needed=needed)
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        return runner.run(_run(settings, ready_file))
+
+
+def _loop_factory() -> "type[asyncio.AbstractEventLoop] | None":
+    """uvloop where it exists; everything works without it, more slowly."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.Loop
+
+
+async def _run(settings: Settings, ready_file: Path | None) -> int:
+    stop = _stop_on_signals()
+    if ready_file is not None:
+        remove_ready_file(ready_file)
+    starting = asyncio.create_task(Node.start(settings))
+    await _first(starting, stop)
+    if stop.done():
+        starting.cancel()
+    try:
+        node = await starting
+    except asyncio.CancelledError:
+        return _errors.DONE
+    try:
+        return await _serve(node, ready_file, stop)
+    finally:
+        await node.stop()
+
+
+async def _serve(node: Node, ready_file: Path | None, stop: "asyncio.Future[None]") -> int:
+    announce(node)
+    if ready_file is not None:
+        write_ready_file(ready_file, node)
+    try:
+        return await _until_stopped(node, stop)
+    finally:
+        if ready_file is not None:
+            remove_ready_file(ready_file)
+
+
+async def _until_stopped(node: Node, stop: "asyncio.Future[None]") -> int:
+    failing = asyncio.create_task(node.failed())
+    await _first(failing, stop)
+    if failing.done():
+        _errors.say_error(failing.result())
+        return _errors.STORAGE
+    failing.cancel()
+    return _errors.DONE
+
+
+async def _first(*waiting: "asyncio.Future[Any]") -> None:
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+
+
+def _stop_on_signals() -> "asyncio.Future[None]":
+    loop = asyncio.get_running_loop()
+    stop: asyncio.Future[None] = loop.create_future()
+
+    def heard() -> None:
+        if stop.done():
+            print("braid: left at once", file=sys.stderr, flush=True)
+            os._exit(_errors.INTERRUPTED)
+        print("braid: stopping (once more to leave at once)", file=sys.stderr, flush=True)
+        stop.set_result(None)
+
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, heard)
+    return stop

@@ -1,0 +1,142 @@
+"""One node, from settings to ready, and back.
+
+What was opened is kept on a stack, and stopping unwinds it: listeners first, the data folder last. A start that fails
+half way unwinds what it had opened in the same way.
+"""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from braidmq import __version__
+from braidmq.core.health import Health
+from braidmq.core.metrics import Metric
+from braidmq.log.embedded import EmbeddedLog, LogOptions, Recovery
+from braidmq.model import BraidError
+from braidmq.model.errors import DataFolderUnusable
+from braidmq.node._metrics import log_metrics, node_metrics
+from braidmq.node._reconcile import reconcile
+from braidmq.protocols.http import HttpListener, HttpServices
+from braidmq.protocols.listener import Address, Listener
+from braidmq.settings import Settings
+from braidmq.store import Catalog, Store
+
+LOG_FOLDER_NAME = "log"
+
+_logger = structlog.get_logger(__name__)
+
+
+class Node:
+    """A running node. Made by `start`."""
+
+    log: EmbeddedLog
+    catalog: Catalog
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.health = Health()
+        self.addresses: Mapping[str, tuple[Address, ...]] = {}
+        """Where each listener listens, by its name."""
+        self._failure: asyncio.Future[BraidError] = asyncio.get_running_loop().create_future()
+        self._open = contextlib.AsyncExitStack()
+
+    @classmethod
+    async def start(cls, settings: Settings) -> "Node":
+        """A node that is ready. Raises the BraidError that prevents it, with everything closed again."""
+        node = cls(settings)
+        node.health.object_to("node", "starting")
+        try:
+            await node._start()
+        except BaseException:
+            await node._open.aclose()
+            raise
+        return node
+
+    async def failed(self) -> BraidError:
+        """Waits for the failure after which this node cannot go on; it is to be stopped then."""
+        return await asyncio.shield(self._failure)
+
+    async def stop(self) -> None:
+        """No new connections, let requests end, close the listeners, make everything durable. May be called again."""
+        self.health.object_to("node", "stopping")
+        await self._open.aclose()
+        _logger.info("stopped")
+
+    async def _start(self) -> None:
+        folder = await asyncio.to_thread(_usable_folder, self.settings.node.data)
+        self.log = await EmbeddedLog.open(folder / LOG_FOLDER_NAME, self._log_options(), on_failure=self._fail)
+        self._open.push_async_callback(self.log.close)
+        _tell_recovery(self.log.recovery)
+        store = await Store.open(self.settings.store_url)
+        self._open.push_async_callback(store.close)
+        self.catalog = await Catalog.open(store)
+        await reconcile(self.log, self.catalog)
+        await self._listen()
+        if not self._failure.done():
+            self.health.agree("node")
+        _logger.info("ready", data=str(folder), listeners=sorted(self.addresses))
+
+    def _log_options(self) -> LogOptions:
+        section = self.settings.log
+        return LogOptions(**{name: getattr(section, name) for name in section.__struct_fields__})
+
+    async def _listen(self) -> None:
+        listeners = self._listeners()
+        self._open.push_async_callback(self._stop_listeners, listeners)
+        self.addresses = {listener.name: await listener.start() for listener in listeners}
+
+    def _listeners(self) -> list[Listener]:
+        """The listeners that the settings turn on."""
+        listeners: list[Listener] = []
+        http = self.settings.http
+        if http.listen is not None:
+            services = HttpServices(self.settings.node.name, __version__, self.health, [self._metrics])
+            limits = {"body_bytes_max": http.body_bytes_max, "connections_max": http.connections_max}
+            listeners.append(HttpListener(http.listen, services, **limits))
+        return listeners
+
+    def _metrics(self) -> Iterable[Metric]:
+        yield from node_metrics(self.settings.node.name, self.health.ready, self.catalog)
+        yield from log_metrics(self.log.statistics())
+
+    async def _stop_listeners(self, listeners: list[Listener]) -> None:
+        for listener in listeners:
+            listener.stop_accepting()
+        drain_s = self.settings.node.drain_ms / 1000
+        await asyncio.gather(*(listener.drain(drain_s) for listener in listeners))
+        await asyncio.gather(*(listener.close() for listener in listeners))
+
+    def _fail(self, error: BraidError) -> None:
+        """The log cannot go on. Said once; what follows from it is only noise."""
+        self.health.object_to("log", error.message)
+        if not self._failure.done():
+            _logger.error("storage failed, stopping", code=error.code, reason=error.message)
+            self._failure.set_result(error)
+
+
+def _tell_recovery(recovery: Recovery) -> None:
+    """What an unclean stop left to repair; damage is told for each place, since messages are missing there."""
+    if recovery.replayed_frames or recovery.cut_bytes:
+        _logger.info("recovered", replayed_frames=recovery.replayed_frames, cut_bytes=recovery.cut_bytes)
+    for damage in recovery.damage:
+        _logger.error("stored messages cannot be read any more", **msgspec.structs.asdict(damage))
+
+
+def _usable_folder(folder: Path) -> Path:
+    """The data folder, made when it does not exist. Raises DataFolderUnusable."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o750)
+    except OSError as error:
+        raise _unusable(folder, error.strerror or str(error)) from error
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        raise _unusable(folder, "Permission denied")
+    return folder.resolve()
+
+
+def _unusable(folder: Path, why: str) -> DataFolderUnusable:
+    return DataFolderUnusable(f"cannot use the data folder {folder}: {why}; choose another with --data DIR")

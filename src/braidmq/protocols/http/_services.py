@@ -1,0 +1,16 @@
+"""What the node hands to the controllers."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from braidmq.core.health import Health
+from braidmq.core.metrics import MetricSource
+
+
+class HttpServices(NamedTuple):
+    """Everything that a request may be answered from."""
+
+    node_name: str
+    version: str
+    health: Health
+    metric_sources: Sequence[MetricSource]

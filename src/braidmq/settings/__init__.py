@@ -1,0 +1,45 @@
+"""The settings of a node, from file, environment and flags into frozen structs.
+
+`Settings` says what there is; `load` reads it; `keys` is the table that everything printed comes from.
+"""
+
+from braidmq.settings._keys import Key, keys
+from braidmq.settings._load import (
+    CONFIG_VARIABLE,
+    DEFAULT_ORIGIN,
+    READY_FILE_VARIABLE,
+    Given,
+    Loaded,
+    flag,
+    load,
+)
+from braidmq.settings._page import reference_page
+from braidmq.settings._secrets import redact_url
+from braidmq.settings._structs import (
+    HttpSettings,
+    LoggingSettings,
+    LogSettings,
+    NodeSettings,
+    Settings,
+    StoreSettings,
+)
+
+__all__ = [
+    "CONFIG_VARIABLE",
+    "DEFAULT_ORIGIN",
+    "READY_FILE_VARIABLE",
+    "Given",
+    "HttpSettings",
+    "Key",
+    "Loaded",
+    "LogSettings",
+    "LoggingSettings",
+    "NodeSettings",
+    "Settings",
+    "StoreSettings",
+    "flag",
+    "keys",
+    "load",
+    "redact_url",
+    "reference_page",
+]

@@ -1,0 +1,135 @@
+"""Every setting of a node: what it is called, what it may be, and what it is when nobody says.
+
+A section of the file is a struct, and a key is a field. To add a key, add a field with a `Meta` that describes it:
+flags, environment variables, checks and the reference page follow from it. A field's name ends with its unit
+(`_bytes`, `_ms`, `_s`), and that lets users write `64MiB` or `500ms`.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from braidmq.protocols.listener import Address
+
+MIB = 1 << 20
+SECRET = {"secret": True}
+STORE_FILE_NAME = "store.sqlite"
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True):
+    """One room's settings. The docstring of each section is its heading in the reference page."""
+
+
+class NodeSettings(Section, frozen=True):
+    """This node, and where it keeps its data."""
+
+    name: Annotated[
+        str,
+        Meta(description="What this node calls itself, in metrics and over HTTP.", pattern=r"^[A-Za-z0-9._-]{1,64}$"),
+    ] = "node-1"
+    data: Annotated[
+        Path, Meta(description="The folder that holds everything a node keeps. Made when it does not exist.")
+    ] = Path("braid-data")
+    drain_ms: Annotated[
+        int,
+        Meta(
+            description="How long requests under way may go on once the node is told to stop.",
+            ge=0,
+            le=60_000,
+        ),
+    ] = 1_000
+
+
+class LogSettings(Section, frozen=True):
+    """The durable log."""
+
+    flush: Annotated[
+        Literal["commit", "interval"],
+        Meta(
+            description="When a message counts as kept: `commit` once it is on the disk, `interval` once the"
+            " system has it, with a sync from time to time."
+        ),
+    ] = "commit"
+    flush_interval_ms: Annotated[int, Meta(description='How often `flush = "interval"` syncs.', ge=1, le=60_000)] = (
+        1_000
+    )
+    segment_bytes: Annotated[
+        int, Meta(description="How large one file of a partition grows.", ge=MIB, le=1024 * MIB)
+    ] = 1024 * MIB
+    journal_file_bytes: Annotated[
+        int, Meta(description="How large one file of the journal grows.", ge=MIB, le=1024 * MIB)
+    ] = 64 * MIB
+    open_files_max: Annotated[
+        int, Meta(description="How many files of the log are open at the same time.", ge=16, le=1_000_000)
+    ] = 2_000
+    maintenance_interval_s: Annotated[
+        int, Meta(description="How often retention and compaction are applied.", ge=1, le=86_400)
+    ] = 60
+
+
+class StoreSettings(Section, frozen=True):
+    """The database with topics, groups, accounts and other small things."""
+
+    url: Annotated[
+        str,
+        Meta(
+            description="The database's address, such as `postgresql://user:password@host/name`."
+            f" Empty means the SQLite file `{STORE_FILE_NAME}` in the data folder.",
+            extra=SECRET,
+        ),
+    ] = ""
+
+
+class HttpSettings(Section, frozen=True):
+    """The HTTP interface: health, metrics and the OpenAPI."""
+
+    listen: Annotated[
+        Address | None, Meta(description="Where HTTP listens; `off` turns it off. Port 0 takes any free one.")
+    ] = Address("127.0.0.1", 8400)
+    body_bytes_max: Annotated[
+        int, Meta(description="The largest request body that is taken.", ge=1024, le=64 * MIB)
+    ] = 8 * MIB
+    connections_max: Annotated[
+        int,
+        Meta(
+            description="How many connections are served at the same time; more are answered with 503.",
+            ge=1,
+            le=100_000,
+        ),
+    ] = 1_000
+
+
+class LoggingSettings(Section, frozen=True):
+    """What the node says about itself on its error output."""
+
+    level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        Meta(description="The least important line that is written."),
+    ] = "warning"
+    format: Annotated[
+        Literal["console", "json"], Meta(description="Lines for people, or one JSON object for each line.")
+    ] = "console"
+
+
+class Settings(Section, frozen=True):
+    """All sections. A listener is offered to users by adding its section here."""
+
+    node: NodeSettings = NodeSettings()
+    log: LogSettings = LogSettings()
+    store: StoreSettings = StoreSettings()
+    http: HttpSettings = HttpSettings()
+    logging: LoggingSettings = LoggingSettings()
+
+    @property
+    def listen(self) -> Mapping[str, Address]:
+        """Where each listener that is turned on is to listen, by its section."""
+        chosen = {name: getattr(getattr(self, name), "listen", None) for name in self.__struct_fields__}
+        return {name: address for name, address in chosen.items() if address is not None}
+
+    @property
+    def store_url(self) -> str:
+        """The database's address, with the default that depends on the data folder."""
+        return self.store.url or f"sqlite:///{(self.node.data / STORE_FILE_NAME).absolute()}"

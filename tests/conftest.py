@@ -1,0 +1,62 @@
+"""What all tests share: folders become markers, a way to say that a test needs a program, and a way to wait."""
+
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+_HERE = Path(__file__).parent
+_FOLDERS = sorted(path.name for path in _HERE.iterdir() if path.is_dir() and not path.name.startswith(("_", ".")))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for folder in _FOLDERS:
+        config.addinivalue_line("markers", f"{folder}: given to everything in tests/{folder}")
+    config.addinivalue_line("markers", "quick: fast enough for `./braid test quick` although not a unit test")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(_HERE):
+            folder = item.path.relative_to(_HERE).parts[0]
+            if folder in _FOLDERS:
+                item.add_marker(folder)
+
+
+class RequireTool:
+    """Finds a program that a test drives, or ends the test: skipped on a desk, failed in CI."""
+
+    def __call__(self, name: str, why: str) -> Path:
+        found = shutil.which(name)
+        if found is not None:
+            return Path(found)
+        message = f"{name} is not installed: {why}"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+
+
+@pytest.fixture(scope="session")
+def require_tool() -> RequireTool:
+    """`require_tool("kcat", "drives the Kafka listener")` is the program's path."""
+    return RequireTool()
+
+
+class WaitFor:
+    """Waits until a condition holds; a test never sleeps for a time that somebody guessed."""
+
+    def __call__(self, condition: Callable[[], bool], limit_s: float = 20.0) -> None:
+        deadline = time.monotonic() + limit_s
+        while not condition():
+            if time.monotonic() > deadline:
+                pytest.fail(f"waited {limit_s} s in vain")
+            time.sleep(0.01)
+
+
+@pytest.fixture(scope="session")
+def wait_for() -> WaitFor:
+    """`wait_for(lambda: file.exists())` fails the test when the limit has passed."""
+    return WaitFor()
