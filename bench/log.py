@@ -29,6 +29,7 @@ from report import Figure, Progress, print_figures, write_figures
 
 from braidmq.log.embedded import EmbeddedLog, LogOptions
 from braidmq.model import Topic
+from braidmq.node import tune_collector
 from braidmq.records import Batch, Record, build_batch
 
 BATCH_BYTES = 16 * 1024
@@ -263,12 +264,12 @@ IDLE_NODE = """
 import asyncio, os, sys
 from pathlib import Path
 from uuid import uuid4
-from braidmq.settings import load_settings
+from braidmq.settings import load
 from braidmq.node import Node
 from braidmq.records import Record, build_batch
 
 async def main():
-    node = await Node.start(load_settings(flags={"node.data": sys.argv[1], "http.listen": "127.0.0.1:0"}))
+    node = await Node.start(load(flags={"node.data": sys.argv[1], "http.listen": "127.0.0.1:0"}).settings)
     for topic in range(100):
         created = await node.catalog.create_topic(f"idle-{topic}", partitions=100)
         await node.log.create_topic(created)
@@ -397,6 +398,7 @@ BENCHES = {
 
 async def run(chosen: list[str], folder: Path, rounds: int, size: int) -> list[Figure]:
     work = Workplace(folder)
+    tune_collector()
     return [figure for name in chosen for figure in await BENCHES[name](work, rounds, size)]
 
 

@@ -20,6 +20,8 @@ from braidmq.log.embedded._manifest import (
 )
 from braidmq.log.embedded._segment import FOLDER, Segment
 
+MARKS_WORTH_SAVING = 64
+
 
 class _Sync(NamedTuple):
     """A segment to be synced, and how large it was when that was decided."""
@@ -104,7 +106,7 @@ def begin_checkpoint(engine: Engine, *, clean: bool = False) -> Checkpoint:
         if partition.dirty:
             partition.dirty = False
             for segment in partition.segments:
-                _plan_segment(checkpoint, segment)
+                _plan_segment(checkpoint, segment, save_marks=clean or segment is not partition.segments[-1])
             checkpoint.edits.append(PartitionEdit(partition.snapshot()))
         elif checkpoint.is_full_picture and (partition.segments or partition.start_offset):
             checkpoint.edits.append(PartitionEdit(partition.snapshot()))
@@ -116,13 +118,14 @@ def begin_checkpoint(engine: Engine, *, clean: bool = False) -> Checkpoint:
     return checkpoint
 
 
-def _plan_segment(checkpoint: Checkpoint, segment: Segment) -> None:
+def _plan_segment(checkpoint: Checkpoint, segment: Segment, *, save_marks: bool) -> None:
+    """Few new marks of a segment that still grows are not worth a file: they are quickly found again."""
     if not segment.dirty:
         return
     segment.pins += 1
     checkpoint.syncs.append(_Sync(segment, segment.file, segment.size_bytes))
     index = segment.index
-    if index is not None:
+    if index is not None and (save_marks or len(index) - index.saved >= MARKS_WORTH_SAVING):
         is_first = index.covers_from == 0 and index.saved == 0
         if block := index.unsaved_block():
             checkpoint.marks.append(_Marks(segment.index_name, block, is_first))

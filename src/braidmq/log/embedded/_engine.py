@@ -116,6 +116,8 @@ class Engine:
         """Part of a checkpoint that is not finished."""
         self.ready: set[PartitionLog] = set()
         """Partitions whose tails are due to be flushed."""
+        self.due_bytes = FLUSH_BYTES
+        """How much a tail holds when it is due; less where many partitions share the room."""
         self.tail_bytes = 0
         self.tail_bytes_max = min(TAIL_BYTES_MAX, options.reserve_bytes * 3 // 4) or TAIL_BYTES_MAX
         self.files = OpenFiles(disk, options.open_files_max)
@@ -205,28 +207,34 @@ class Engine:
             return error
         before = producers.store(batch, partition.end_offset, now_ms)
         taken = self._take(turn, partition, batch, now_ms, results)
-        assert partition.pending is not None
-        partition.pending.producers_before.append(before)
+        pending = partition.pending
+        assert pending is not None
+        if pending.producers_before is None:
+            pending.producers_before = []
+        pending.producers_before.append(before)
         return taken
 
     def _begin_pending(self, turn: Turn, partition: PartitionLog, size: int, now_ms: int) -> Pending:
         segments = partition.segments
-        if not segments or self._should_roll(partition, segments[-1], size, now_ms):
-            segments.append(Segment(partition.number, partition.end_offset, created_ms=now_ms))
-        pending = Pending(partition.end_offset, len(partition.tail), segments[-1].latest_ms)
-        partition.pending = pending
+        segment = segments[-1] if segments else None
+        if segment is None or (
+            segment.size_bytes + partition.tail_bytes + size > partition.policy.segment_bytes
+            or now_ms - segment.created_ms >= partition.policy.segment_ms
+        ):
+            segment = self._roll(partition, segment, now_ms)
+        pending = partition.pending = Pending(partition.end_offset, len(partition.tail), segment.latest_ms)
         turn.partitions.append(partition)
         return pending
 
-    def _should_roll(self, partition: PartitionLog, segment: Segment, size: int, now_ms: int) -> bool:
-        policy = partition.policy
-        position = segment.size_bytes + partition.tail_bytes
-        if not position:
-            return False
-        if position + size <= policy.segment_bytes and now_ms - segment.created_ms < policy.segment_ms:
-            return False
-        # The tail belongs to the old segment; while it cannot be written, that one grows a little beyond its size.
-        return not partition.tail or self._write_tail_now(partition)
+    def _roll(self, partition: PartitionLog, segment: Segment | None, now_ms: int) -> Segment:
+        """A new segment for what comes now, unless the old one is empty or its tail cannot be written just now."""
+        if segment is not None:
+            has_batches = segment.size_bytes or partition.tail
+            if not has_batches or (partition.tail and not self._write_tail_now(partition)):
+                return segment
+        following = Segment(partition.number, partition.end_offset, created_ms=now_ms)
+        partition.segments.append(following)
+        return following
 
     # Changes that are no batches.
 
@@ -344,16 +352,18 @@ class Engine:
     def _write_journal(self, turn: Turn, partitions: list[PartitionLog]) -> bool:
         """One frame for all of them and for the turn's notes; False when there was nothing, or it was refused."""
         parts: list[bytes] = []
+        encode = journal.encode_entry
         for partition in partitions:
             pending = partition.pending
             assert pending is not None
+            end_offset = partition.end_offset
             parts.append(
-                journal.encode_entry(
+                encode(
                     journal.BATCHES,
                     partition.topic_id,
                     partition.index,
                     pending.end_before,
-                    partition.end_offset,
+                    end_offset,
                     pending.size_bytes,
                 )
             )
@@ -367,19 +377,17 @@ class Engine:
         except OSError as error:
             self._refuse_writes(turn, partitions, self._note_write_error(error, "the journal"))
             return False
+        due_bytes = self.due_bytes
         for partition in partitions:
-            self._count_taken(turn, partition)
+            pending = partition.pending
+            assert pending is not None
+            turn.batches += len(pending.slots)
+            turn.marks.append((partition, partition.end_offset))
+            partition.dirty = True
+            self.tail_bytes += pending.size_bytes
+            if partition.tail_bytes >= due_bytes:
+                self.ready.add(partition)
         return True
-
-    def _count_taken(self, turn: Turn, partition: PartitionLog) -> None:
-        pending = partition.pending
-        assert pending is not None
-        turn.batches += len(pending.slots)
-        turn.marks.append((partition, partition.end_offset))
-        partition.dirty = True
-        self.tail_bytes += pending.size_bytes
-        if partition.tail_bytes >= FLUSH_BYTES:
-            self.ready.add(partition)
 
     def _refuse_writes(self, turn: Turn, partitions: list[PartitionLog], refusal: BraidError) -> None:
         for partition in partitions:
@@ -392,7 +400,7 @@ class Engine:
         """Put the partition back as it was before the turn, and tell the callers why."""
         pending = partition.pending
         assert pending is not None
-        for before in reversed(pending.producers_before):
+        for before in reversed(pending.producers_before or ()):
             assert partition.producers is not None
             partition.producers.undo(before)
         partition.end_offset = pending.end_before
@@ -432,6 +440,9 @@ class Engine:
                 write.segment.pins += 1
                 self.folder_dirty = self.folder_dirty or write.position == 0
                 writes.append(write)
+        if everything:
+            # So many partitions are written to these days; each gets its share of the room.
+            self.due_bytes = min(FLUSH_BYTES, self.tail_bytes_max // max(1, len(writes)))
         return FlushJob(self.disk, writes, self.journal.sequence)
 
     def finish_flush(self, job: FlushJob) -> None:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from braidmq.log.embedded._disk import File
 from braidmq.records import checksum
+from braidmq.records import extend_checksum as extend
 
 PAGE_BYTES = 4096
 SALT_BYTES = 8
@@ -61,7 +62,7 @@ class FrameFormat:
         checked = _CHECKED.pack(sequence, durable, floor, size)
         crc = checksum(checked)
         for part in parts:
-            crc = checksum(part, crc)
+            crc = extend(crc, part)
         total = padded(HEADER_BYTES + size)
         return [self._salt, _CRC.pack(crc), checked, *parts, bytes(total - HEADER_BYTES - size)], total
 

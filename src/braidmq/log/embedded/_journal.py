@@ -43,9 +43,8 @@ class Entry(NamedTuple):
     payload: bytes
 
 
-def encode_entry(kind: int, topic_id: bytes, index: int, base_offset: int, end_offset: int, size: int) -> bytes:
-    """The header of an entry; its payload of that size follows."""
-    return ENTRY.pack(kind, topic_id, index, base_offset, end_offset, size)
+encode_entry = ENTRY.pack
+"""The header of an entry (kind, topic id, partition, first offset, end offset, size); its payload follows."""
 
 
 def decode_entries(payload: bytes) -> Iterator[Entry]:

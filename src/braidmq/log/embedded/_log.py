@@ -49,7 +49,7 @@ from braidmq.records import Batch
 
 TICK_S = 1.0
 READERS = 4
-JOURNAL_FILES_CHECKPOINT = 2
+JOURNAL_FILES_CHECKPOINT = 3
 JOURNAL_FILES_MAX = 8
 """When so many journal files are in use, a checkpoint begins; and turns wait for one."""
 
@@ -158,11 +158,11 @@ class EmbeddedLog:
         if engine.failure is not None:
             return False
         files = engine.journal.kept_bytes / engine.options.journal_file_bytes
-        if files >= 1 and not self._is_durable:
+        if files >= JOURNAL_FILES_CHECKPOINT and not self._is_durable:
             self._flush_wanted = True
         elif files >= JOURNAL_FILES_CHECKPOINT and self._checkpoint_task is None:
             self._begin_checkpoint()
-        if engine.tail_bytes >= engine.tail_bytes_max // 2:
+        if engine.tail_bytes >= engine.tail_bytes_max * 3 // 4:
             self._flush_wanted = True
         if self._flush_wanted and not self._flushing:
             self._begin_flush(everything=True)
@@ -170,6 +170,7 @@ class EmbeddedLog:
         return is_behind and (self._flushing or self._checkpoint_task is not None)
 
     def _begin_flush(self, *, everything: bool = False) -> None:
+        assert not self._flushing, "one flush at a time"
         if everything:
             self._flush_wanted = False
         job = self._engine.begin_flush(everything=everything)
@@ -444,7 +445,8 @@ class EmbeddedLog:
 
     async def _flush_all(self) -> None:
         """Wait until no flush is under way, and what was in the tails is written."""
-        await self._flush_idle.wait()
+        while self._flushing:
+            await self._flush_idle.wait()
         self._begin_flush(everything=True)
         while self._flushing:
             await self._flush_idle.wait()
