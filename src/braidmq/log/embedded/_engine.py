@@ -118,6 +118,8 @@ class Engine:
         """Partitions whose tails are due to be flushed."""
         self.due_bytes = FLUSH_BYTES
         """How much a tail holds when it is due; less where many partitions share the room."""
+        self.direct_bytes = FLUSH_BYTES
+        """So much for one partition in one turn is written to its file at once, where nothing is promised."""
         self.tail_bytes = 0
         self.tail_bytes_max = min(TAIL_BYTES_MAX, options.reserve_bytes * 3 // 4) or TAIL_BYTES_MAX
         self.files = OpenFiles(disk, options.open_files_max)
@@ -318,7 +320,9 @@ class Engine:
             return turn.partitions
         journaled = []
         for partition in turn.partitions:
-            if partition.tail_bytes >= FLUSH_BYTES and not partition.flushing:
+            pending = partition.pending
+            assert pending is not None
+            if pending.size_bytes >= self.direct_bytes and not partition.flushing:
                 self._write_directly(turn, partition)
             else:
                 journaled.append(partition)

@@ -321,14 +321,11 @@ class EmbeddedLog:
         self._check_usable()
         engine.add_partitions(topic.id, topic.partition_numbers, policy)
         await self._run_checkpoint(lambda: begin_edit(engine, [topic_edit(engine, topic.id)], []))
-        self._check_usable()
 
     async def delete_topic(self, topic_id: UUID) -> None:
         if topic_id not in self._engine.topics:
             return
         await self._run_checkpoint(lambda: begin_edit(self._engine, [TopicDeleted(topic_id)], []))
-        if self._engine.failure is not None:
-            raise self._engine.failure
         self._engine.drop_topic(topic_id)
         await self._checkpoint()
 
@@ -416,7 +413,7 @@ class EmbeddedLog:
             self._commit()
 
     async def _checkpoint(self, *, clean: bool = False) -> None:
-        await self._run_checkpoint(lambda: self._begin_full_checkpoint(clean=clean))
+        await self._run_checkpoint(lambda: self._begin_full_checkpoint(clean=clean), flush=True)
 
     def _begin_full_checkpoint(self, *, clean: bool) -> Checkpoint:
         """What came since the flush is written here and now, so that the manifest speaks of one moment."""
@@ -426,12 +423,12 @@ class EmbeddedLog:
             raise StorageFull()
         return begin_checkpoint(self._engine, clean=clean)
 
-    async def _run_checkpoint(self, begin: Callable[[], Checkpoint]) -> None:
-        """One at a time; a failed disk ends them. Raises StorageFull when there was no room."""
+    async def _run_checkpoint(self, begin: Callable[[], Checkpoint], *, flush: bool = False) -> None:
+        """One at a time. Raises StorageFull when there was no room, and the failure when the disk failed."""
         async with self._checkpoint_lock:
-            await self._flush_all()
-            if self._engine.failure is not None:
-                return
+            if flush:
+                await self._flush_all()
+            self._check_usable()
             checkpoint = begin()
             error: OSError | None = None
             try:
@@ -439,9 +436,9 @@ class EmbeddedLog:
             except OSError as failed:
                 error = failed
             finish_checkpoint(self._engine, checkpoint, error)
-        if error is not None and self._engine.failure is None:
-            raise StorageFull() from error
         self._tell_failure()
+        if error is not None:
+            raise self._engine.failure or StorageFull() from error
 
     async def _flush_all(self) -> None:
         """Wait until no flush is under way, and what was in the tails is written."""
@@ -515,6 +512,8 @@ class EmbeddedLog:
             await self._checkpoint(clean=True)
         except StorageFull:
             _logger.warning("no room for the last checkpoint; the next start recovers from the journal")
+        except StorageFailed:
+            _logger.warning("no last checkpoint, since the disk failed; the next start reads it again")
 
     @property
     def failure(self) -> BraidError | None:

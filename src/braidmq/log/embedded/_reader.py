@@ -64,14 +64,15 @@ def read_steps(
         raise OffsetOutOfRange(f"offset {offset} is outside of {start} to {end}", start_offset=start, end_offset=end)
     limit = stable if committed else end
     first_offset = offset
+    hint = partition.hints.get(offset) if partition.hints else None
     while offset < limit:
         if partition.damage and (damage := damage_at(partition, offset)) is not None:
             raise damaged(damage.path, damage.position, offset, "acknowledged batches are missing")
         if partition.tail and offset >= partition.tail[0].base_offset:
             return _from_tail(partition, offset, bytes_max, limit, committed)
-        hint = partition.hints.get(offset) if partition.hints else None
         if hint is not None:
             segment, position = hint
+            hint = None
         else:
             segment = partition.segments[partition.segment_at(offset)]
             found = yield from _find(disk, segment, offset)

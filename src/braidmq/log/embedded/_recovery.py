@@ -18,6 +18,7 @@ import msgspec
 from braidmq.log._port import GroupOffset
 from braidmq.log._producers import Producers
 from braidmq.log.embedded import _journal as journal
+from braidmq.log.embedded import _manifest as manifest
 from braidmq.log.embedded._checkpoint import begin_checkpoint
 from braidmq.log.embedded._engine import LEADER_EPOCH, PREFIX_BYTES, Engine
 from braidmq.log.embedded._frames import HEADER_BYTES
@@ -49,6 +50,7 @@ class Recovery(NamedTuple):
 
 def recover(engine: Engine) -> Recovery:
     """Bring the engine to where it can take appends. Raises OSError, DamagedLog."""
+    _sync_folders(engine)
     picture = engine.manifest.load()
     engine.restore(picture)
     files = journal.open_files(engine.disk)
@@ -61,6 +63,14 @@ def recover(engine: Engine) -> Recovery:
     engine.shown_sequence = sequence
     _open_for_use(engine, sequence)
     return recovery
+
+
+def _sync_folders(engine: Engine) -> None:
+    """A process that was killed may have left files whose names only memory knows; we are about to rely on them."""
+    for folder in (manifest.FOLDER, journal.FOLDER, FOLDER):
+        engine.disk.names(folder)
+        engine.disk.sync_folder(folder)
+    engine.disk.sync_folder("")
 
 
 def _open_for_use(engine: Engine, sequence: int) -> None:
@@ -92,11 +102,22 @@ def _repair(engine: Engine, picture: Picture, files: list[journal.JournalFile]) 
     for number, end_offset in promised.items():
         _note_missing_end(engine, engine.partitions[number], end_offset)
     for partition in engine.partitions.values():
+        _reach_start(engine, partition)
         partition.visible_offset = partition.end_offset
         damage += partition.damage
     # Strays that were not replayed must never be taken for frames of the life that begins now.
     sequence = strays[-1].sequence if strays else sequence
     return sequence, Recovery(False, len(frames), cut_bytes, damage)
+
+
+def _reach_start(engine: Engine, partition: PartitionLog) -> None:
+    """Where nothing was promised, the start may be known while the batches up to it are lost: it goes on from there."""
+    if partition.end_offset < partition.start_offset:
+        for segment in partition.segments:
+            engine.doom(segment)
+        partition.segments = []
+        partition.end_offset = partition.start_offset
+        partition.dirty = True
 
 
 def _note_missing_end(engine: Engine, partition: PartitionLog, end_offset: int) -> None:
