@@ -2,8 +2,8 @@
 
 - A file's unsynced writes reach the disk each for itself or not, sector by sector.
 - Names made, changed and removed in a folder reach the disk in order, up to some point, unless the folder was synced.
-- `sync` may be told to fail: then what was unsynced is dropped and never written, while readers of this life still see it,
-  which is what real kernels do.
+- `sync` may be told to fail: then what was unsynced is dropped and never written, while readers of this life still
+  see it, which is what real kernels do.
 - At any call the process may be cut off (`Crashed`).
 """
 

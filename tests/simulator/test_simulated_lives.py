@@ -1,6 +1,6 @@
 """Thousands of lives and deaths of a log, each one replayable from its seed.
 
-    BRAID_SIMULATOR_SEED=1234 ./braid test -- tests/simulator       one world again, with its seed
+BRAID_SIMULATOR_SEED=1234 ./braid test -- tests/simulator       one world again, with its seed
 """
 
 import os
@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from braidmq.log.embedded._turn import SyncJob
 from simulator.world import Flush, World
 
 LIVES = 12
@@ -39,6 +40,13 @@ def run_seeds(first: int, seconds: float, flush: Flush) -> int:
 @pytest.mark.parametrize("flush", ["commit", "interval"])
 def test_every_promise_holds_through_crashes_at_any_moment(flush: Flush) -> None:
     assert run_seeds(0, 10.0, flush) > 0
+
+
+def test_a_log_that_does_not_wait_for_the_disk_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The simulator itself must be able to fail."""
+    monkeypatch.setattr(SyncJob, "run", lambda _: None)
+    with pytest.raises(AssertionError, match=r"promised|damaged|is gone"):
+        run_seeds(0, 30.0, "commit")
 
 
 @pytest.mark.slow

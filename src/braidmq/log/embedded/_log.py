@@ -24,7 +24,7 @@ from braidmq.log.embedded._checkpoint import (
 )
 from braidmq.log.embedded._compaction import begin_compaction, finish_compaction
 from braidmq.log.embedded._disk import Disk, RealDisk
-from braidmq.log.embedded._engine import Engine, SyncJob
+from braidmq.log.embedded._engine import Engine
 from braidmq.log.embedded._flush import FlushJob
 from braidmq.log.embedded._frames import FrameFormat
 from braidmq.log.embedded._lock import FolderLock, read_salt
@@ -42,6 +42,7 @@ from braidmq.log.embedded._reader import (
 )
 from braidmq.log.embedded._recovery import Recovery, recover
 from braidmq.log.embedded._retention import apply_retention
+from braidmq.log.embedded._turn import SyncJob
 from braidmq.log.embedded._watches import PartitionWatch
 from braidmq.model import BraidError, Topic
 from braidmq.model.errors import DamagedLog, OffsetOutOfRange, StorageFailed, StorageFull, UnknownPartition
@@ -109,7 +110,8 @@ class EmbeddedLog:
         clock: Callable[[], int] = now_ms,
         disk: Disk | None = None,
     ) -> "EmbeddedLog":
-        """Lock the folder, recover what is in it, and begin. Raises DataFolderInUse, DamagedLog, StorageFull, StorageFailed."""
+        """Lock the folder, recover what is in it, and begin. Raises DataFolderInUse, DamagedLog, StorageFull,
+        StorageFailed."""
         lock = FolderLock(folder)
         try:
             engine, recovery = await asyncio.to_thread(
@@ -442,9 +444,11 @@ class EmbeddedLog:
 
     async def _flush_all(self) -> None:
         """Wait until no flush is under way, and what was in the tails is written."""
-        while self._flushing:
-            await self._flush_idle.wait()
+        await self._no_flush()
         self._begin_flush(everything=True)
+        await self._no_flush()
+
+    async def _no_flush(self) -> None:
         while self._flushing:
             await self._flush_idle.wait()
 
@@ -537,7 +541,7 @@ class EmbeddedLog:
             segments=sum(len(partition.segments) for partition in engine.partitions.values()),
             open_files=len(engine.files),
             damaged_ranges=sum(len(partition.damage) for partition in engine.partitions.values()),
-            storage_full=engine.full,
+            storage_full=engine.health.full,
             failed=engine.failure is not None,
         )
 

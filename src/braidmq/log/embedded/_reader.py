@@ -3,9 +3,10 @@
 So one description serves three drivers: the event loop takes what is in the page cache at once, a thread fetches the
 rest from the disk, and the simulator does both on a disk of its own.
 
-Where a read begins is found by a hint (a reader goes on where it stopped) or by the sparse index; where it ends is a mark
-of the index, so that nothing inside has to be looked at. Bytes that this process did not write itself, or that came from
-the disk, are walked batch by batch and checked. What is wrong is reported with its place, and never stepped over.
+Where a read begins is found by a hint (a reader goes on where it stopped) or by the sparse index; where it ends is a
+mark of the index, so that nothing inside has to be looked at. Bytes that this process did not write itself, or that
+came from the disk, are walked batch by batch and checked. What is wrong is reported with its place, and never stepped
+over.
 """
 
 import itertools

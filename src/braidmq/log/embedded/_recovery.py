@@ -1,9 +1,9 @@
 """Opening: from what lies on disk to a log that can go on.
 
-After a clean stop the manifest says it all, and nothing else is read. Otherwise, for each partition: the segments are read
-on from where the manifest last saw them, as far as batches are whole and follow each other; the rest is cut; then the
-journal gives what the segments lack. Only what is behind the last checkpoint is read, so the time this takes does not
-depend on how much is stored.
+After a clean stop the manifest says it all, and nothing else is read. Otherwise, for each partition: the segments are
+read on from where the manifest last saw them, as far as batches are whole and follow each other; the rest is cut; then
+the journal gives what the segments lack. Only what is behind the last checkpoint is read, so the time this takes does
+not depend on how much is stored.
 
 What an acknowledged batch needs to come back is one whole copy, in its segment or in the journal. Where there is none,
 the range of offsets is recorded as damage: readers are refused there, and everything else goes on.
@@ -84,8 +84,8 @@ def _open_for_use(engine: Engine, sequence: int) -> None:
         engine.files.close_all()
     else:
         engine.manifest.append([JournalEdit(sequence, clean=False)])
-    if not engine.make_reserve():
-        engine.note_full()
+    if not engine.health.make_reserve():
+        engine.health.note_full()
 
 
 def _repair(engine: Engine, picture: Picture, files: list[journal.JournalFile]) -> tuple[int, Recovery]:
