@@ -524,6 +524,10 @@ class Engine:
                     watcher(partition.number)
         self.health.note_written(turn.size_bytes)
 
+    def has_unsaved(self) -> bool:
+        """Whether there is anything that the manifest does not know."""
+        return bool(self.dirty_groups or self.doomed) or any(p.dirty for p in self.partitions.values())
+
     @property
     def has_unsynced(self) -> bool:
         return bool(self._unsynced)

@@ -27,6 +27,9 @@ _CHECKED_AT = SALT_BYTES + _CRC.size
 HEADER_BYTES = _CHECKED_AT + _CHECKED.size
 _SCAN_BYTES = 1024 * 1024
 
+FIRST_SEQUENCE = 1
+"""What a new journal counts on from. So `durable` is 0 only in frames that promise nothing."""
+
 
 class Frame(NamedTuple):
     """A frame that was found whole; its payload is read again when it is needed."""

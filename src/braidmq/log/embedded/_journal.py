@@ -18,7 +18,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from braidmq.log.embedded._disk import Disk, File
-from braidmq.log.embedded._frames import Frame, FrameFormat
+from braidmq.log.embedded._frames import FIRST_SEQUENCE, Frame, FrameFormat
 
 FOLDER = "journal"
 ENTRY = struct.Struct(">B16siqqI")
@@ -29,8 +29,6 @@ GROUP_OFFSETS = 2
 START_OFFSET = 3
 
 NO_TOPIC = bytes(16)
-FIRST_SEQUENCE = 1
-"""No frame has it; so `durable` is 0 only in frames that promise nothing."""
 
 
 class Entry(NamedTuple):

@@ -386,7 +386,7 @@ class EmbeddedLog:
         if engine.tail_bytes and not self._flushing:
             self._begin_flush(everything=True)
         now = self._loop.time()
-        if now >= self._checkpoint_at and self._checkpoint_task is None and self._has_unsaved():
+        if now >= self._checkpoint_at and self._checkpoint_task is None and self._engine.has_unsaved():
             self._begin_checkpoint()
         if now >= self._maintain_at + engine.options.maintenance_interval_s and self._maintenance_task is None:
             self._maintain_at = now
@@ -395,10 +395,6 @@ class EmbeddedLog:
     def _tick_interval(self) -> float:
         options = self._engine.options
         return min(TICK_S, options.flush_interval_ms / 1000) if options.flush == "interval" else TICK_S
-
-    def _has_unsaved(self) -> bool:
-        engine = self._engine
-        return bool(engine.dirty_groups or engine.doomed) or any(p.dirty for p in engine.partitions.values())
 
     def _begin_checkpoint(self) -> None:
         options = self._engine.options
@@ -466,7 +462,7 @@ class EmbeddedLog:
         for partition in list(engine.partitions.values()):
             if partition.policy.compact and engine.failure is None:
                 await self._compact(partition)
-        if self._has_unsaved():
+        if self._engine.has_unsaved():
             await self._checkpoint()
 
     async def _compact(self, partition: PartitionLog) -> None:

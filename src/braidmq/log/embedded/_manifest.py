@@ -15,7 +15,7 @@ from braidmq.log._policy import Policy
 from braidmq.log._port import GroupOffset
 from braidmq.log._producers import AbortedRange, Producer
 from braidmq.log.embedded._disk import Disk, File
-from braidmq.log.embedded._frames import FrameFormat
+from braidmq.log.embedded._frames import FIRST_SEQUENCE, FrameFormat
 from braidmq.model.errors import DamagedLog
 
 FOLDER = "manifest"
@@ -95,7 +95,7 @@ class Picture:
         self.topics: dict[UUID, TopicEdit] = {}
         self.partitions: dict[int, PartitionSnapshot] = {}
         self.groups: dict[str, dict[int, GroupOffset]] = {}
-        self.journal_sequence = 0
+        self.journal_sequence = FIRST_SEQUENCE
         self.clean = False
         self.damage: list[Damage] = []
         """Edits that cannot be read any more; what they said is found again by looking at the segments."""

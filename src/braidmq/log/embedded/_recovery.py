@@ -19,7 +19,7 @@ from braidmq.log._port import GroupOffset
 from braidmq.log._producers import Producers
 from braidmq.log.embedded import _journal as journal
 from braidmq.log.embedded import _manifest as manifest
-from braidmq.log.embedded._checkpoint import begin_checkpoint
+from braidmq.log.embedded._checkpoint import begin_checkpoint, finish_checkpoint
 from braidmq.log.embedded._engine import LEADER_EPOCH, PREFIX_BYTES, Engine
 from braidmq.log.embedded._frames import HEADER_BYTES
 from braidmq.log.embedded._manifest import Damage, JournalEdit, Picture
@@ -75,12 +75,10 @@ def _sync_folders(engine: Engine) -> None:
 
 def _open_for_use(engine: Engine, sequence: int) -> None:
     """Write down that the log is in use: from here on only a clean close makes it clean again."""
-    if engine.manifest.wants_rewrite or any(partition.dirty for partition in engine.partitions.values()):
+    if engine.manifest.wants_rewrite or engine.has_unsaved():
         checkpoint = begin_checkpoint(engine)
         checkpoint.run()
-        for sync in checkpoint.syncs:
-            sync.segment.pins -= 1
-            sync.segment.dirty = False
+        finish_checkpoint(engine, checkpoint, None)
         engine.files.close_all()
     else:
         engine.manifest.append([JournalEdit(sequence, clean=False)])
