@@ -251,6 +251,8 @@ class Engine:
         if turn is None:
             return False
         if self.failure is not None:
+            for partition in turn.partitions:
+                partition.pending = None
             self._refuse_turn(turn, self.failure)
             return False
         journaled = self._write_journal(turn, self._journaled_partitions(turn))
@@ -330,7 +332,9 @@ class Engine:
         try:
             turn.sequence = self.journal.write(parts)
         except OSError as error:
-            self._refuse_writes(turn, partitions, self._note_write_error(error, "the journal"))
+            refusal = self._note_write_error(error, "the journal")
+            self._erase_refused()
+            self._refuse_writes(turn, partitions, self.failure or refusal)
             return False
         due_bytes = self.due_bytes
         for partition in partitions:
@@ -343,6 +347,13 @@ class Engine:
             if partition.tail_bytes >= due_bytes:
                 self.ready.add(partition)
         return True
+
+    def _erase_refused(self) -> None:
+        if self.failure is None:
+            try:
+                self.journal.erase_failed_write()
+            except OSError as error:
+                self.fail(error, "the journal")
 
     def _refuse_writes(self, turn: Turn, partitions: list[PartitionLog], refusal: BraidError) -> None:
         for partition in partitions:
@@ -368,10 +379,11 @@ class Engine:
             results[at] = refusal
 
     def _cut(self, segment: Segment) -> None:
-        """Take away what a failed write may have left at the end of the file."""
+        """Take away what a failed write may have left in the file: what was refused must not come back after a crash."""
         if segment.file is not None and self.failure is None:
             try:
                 segment.file.truncate(segment.size_bytes)
+                segment.file.sync()
             except OSError as error:
                 self.fail(error, segment.name)
 
@@ -481,8 +493,6 @@ class Engine:
     def _refuse_turn(self, turn: Turn, refusal: BraidError) -> None:
         for note in turn.notes:
             note.done(refusal)
-        for partition in turn.partitions:
-            partition.pending = None
         for answer, results in turn.answers:
             answer([result if isinstance(result, BraidError) else refusal for result in results])
 
