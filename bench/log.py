@@ -162,37 +162,47 @@ async def bare_sync(work: Workplace, total_bytes: int) -> float:
 # Reading.
 
 
-async def read_pair(work: Workplace, total_bytes: int) -> tuple[float, float]:
+async def read_pair(work: Workplace, total_bytes: int, *, log_first: bool) -> tuple[float, float]:
     """Bytes a second through the log, and by bare pread of the same sizes from the same files."""
     folder = work.fresh()
     log = await open_log(folder, "interval", PARTITIONS)
     batch = make_batch()
     for _ in range(total_bytes // (PARTITIONS * batch.size_bytes)):
         await log.append([(number, batch) for number in range(PARTITIONS)])
-    sizes: list[list[int]] = []
-    began = time.perf_counter()
-    for number in range(PARTITIONS):
-        offset, read = 0, []
-        end = log.bounds(number).end
-        while offset < end:
-            fetched = log.read_now(number, offset, READ_BYTES) or await log.read(number, offset, READ_BYTES)
-            read.append(len(fetched.data))
-            offset += len(fetched.data) // batch.size_bytes * 16
-        sizes.append(read)
-    through_log = sum(map(sum, sizes)) / (time.perf_counter() - began)
-    files = [os.open(path, os.O_RDONLY) for path in sorted((folder / "segments").glob("*.log"))]
-    began = time.perf_counter()
-    for file, read in zip(files, sizes, strict=True):
-        position = 0
-        for size in read:
-            os.pread(file, size, position)
-            position += size
-    bare = sum(map(sum, sizes)) / (time.perf_counter() - began)
-    for file in files:
-        os.close(file)
+    sizes = [await read_partition(log, number, batch.size_bytes) for number in range(PARTITIONS)]
+    rates = {}
+    for side in ("log", "bare") if log_first else ("bare", "log"):
+        began = time.perf_counter()
+        if side == "log":
+            for number in range(PARTITIONS):
+                await read_partition(log, number, batch.size_bytes)
+        else:
+            read_bare(folder, sizes)
+        rates[side] = sum(map(sum, sizes)) / (time.perf_counter() - began)
     await log.close()
     shutil.rmtree(folder)
-    return through_log, bare
+    return rates["log"], rates["bare"]
+
+
+async def read_partition(log: EmbeddedLog, number: int, batch_bytes: int) -> list[int]:
+    """From the beginning to the end; the sizes of the reads."""
+    offset, sizes = 0, []
+    end = log.bounds(number).end
+    while offset < end:
+        fetched = log.read_now(number, offset, READ_BYTES) or await log.read(number, offset, READ_BYTES)
+        sizes.append(len(fetched.data))
+        offset += len(fetched.data) // batch_bytes * 16
+    return sizes
+
+
+def read_bare(folder: Path, sizes: list[list[int]]) -> None:
+    for path, reads in zip(sorted((folder / "segments").glob("*.log")), sizes, strict=True):
+        file = os.open(path, os.O_RDONLY)
+        position = 0
+        for size in reads:
+            data = os.pread(file, size, position)
+            position += len(data)
+        os.close(file)
 
 
 # Starting, and being idle.
@@ -356,8 +366,8 @@ async def bench_partitions(work: Workplace, rounds: int, size: int) -> list[Figu
 async def bench_read(work: Workplace, rounds: int, size: int) -> list[Figure]:
     pairs = []
     with Progress("sequential read", rounds) as progress:
-        for _ in range(rounds):
-            pairs.append(await read_pair(work, size))
+        for number in range(rounds):
+            pairs.append(await read_pair(work, size, log_first=number % 2 == 0))
             progress.step()
     measured = statistics.median(mine / bare for mine, bare in pairs)
     mine_mb, other_mb = (statistics.median(side) / 1e6 for side in zip(*pairs, strict=True))

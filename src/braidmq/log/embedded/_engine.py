@@ -379,7 +379,7 @@ class Engine:
             results[at] = refusal
 
     def _cut(self, segment: Segment) -> None:
-        """Take away what a failed write may have left in the file: what was refused must not come back after a crash."""
+        """Take away what a failed write may have left: what was refused must not come back after a crash."""
         if segment.file is not None and self.failure is None:
             try:
                 segment.file.truncate(segment.size_bytes)
