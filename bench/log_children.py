@@ -17,14 +17,16 @@ from braidmq.settings import load
 TURNS = 60
 WRITES_A_TURN = 128
 IDLE_WAIT_S = 60
+FILES_IDLE = 100
 
 
 async def open_and_close(folder: Path) -> None:
     """Prints how long opening took."""
     began = time.perf_counter()
     log = await EmbeddedLog.open(folder)
-    print(time.perf_counter() - began, flush=True)
+    took = time.perf_counter() - began
     await log.close()
+    print(took, flush=True)
 
 
 async def write_and_die(folder: Path, partitions: int) -> None:
@@ -48,10 +50,11 @@ async def idle_node(folder: Path, partitions: int) -> None:
         await node.log.append([(number, batch) for number in created.partition_numbers])
     for _ in range(IDLE_WAIT_S):
         await asyncio.sleep(1)
-        if node.log.statistics().open_files == 0:
+        if len(os.listdir("/proc/self/fd")) < FILES_IDLE:
             break
-    print(resident_bytes(), len(os.listdir("/proc/self/fd")), flush=True)
+    figures = (resident_bytes(), len(os.listdir("/proc/self/fd")))
     await node.stop()
+    print(*figures, flush=True)
 
 
 def resident_bytes() -> int:

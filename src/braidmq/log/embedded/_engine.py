@@ -381,10 +381,11 @@ class Engine:
 
     def _cut(self, segment: Segment) -> None:
         """Take away what a failed write may have left: what was refused must not come back after a crash."""
-        if segment.file is not None and self.failure is None:
+        if self.failure is None:
             try:
-                segment.file.truncate(segment.size_bytes)
-                segment.file.sync()
+                file = self.files.open(segment, create=True)
+                file.truncate(segment.size_bytes)
+                file.sync()
             except OSError as error:
                 self.fail(error, segment.name)
 
@@ -410,7 +411,7 @@ class Engine:
         if everything:
             # So many partitions are written to these days; each gets its share of the room.
             self.due_bytes = min(FLUSH_BYTES, self.tail_bytes_max // max(1, len(writes)))
-        return FlushJob(self.disk, writes, self.journal.sequence)
+        return FlushJob(self.disk, writes, self.journal.sequence, self.files.room())
 
     def finish_flush(self, job: FlushJob) -> None:
         """Take note of what is in the files now; what is not stays in the tails."""

@@ -352,11 +352,21 @@ def build_index(disk: Disk, file: File, request: LoadIndex) -> SparseIndex:
 
 
 def _index_from_file(disk: Disk, segment: Segment, size: int) -> SparseIndex:
+    return load_index(_index_bytes(disk, segment), segment.base_offset, size)
+
+
+def _index_bytes(disk: Disk, segment: Segment) -> bytes:
     try:
         file = disk.open(segment.index_name)
     except FileNotFoundError:
-        return SparseIndex()
+        return b""
     try:
-        return load_index(file.read(file.size(), 0), segment.base_offset, size)
+        return file.read(file.size(), 0)
     finally:
         file.close()
+
+
+def index_reaches(disk: Disk, segment: Segment, position: int) -> bool:
+    """Whether the index file has anything to say of bytes at or behind the position, or makes no sense."""
+    data = _index_bytes(disk, segment)
+    return bool(data) and not len(load_index(data, segment.base_offset, position))
