@@ -109,11 +109,14 @@ def parse_batch(buffer: Buffer, position: int = 0) -> Batch:
     if fields[6] < 0:
         raise InvalidBatch(f"the record batch has a negative last offset delta, {fields[6]}")
     whole = position == 0 and available == size
-    return Batch(*fields, buffer if whole else memoryview(buffer)[position : position + size])
+    return Batch._make((*fields, buffer if whole else memoryview(buffer)[position : position + size]))
 
 
 def split_batches(buffer: Buffer) -> list[Batch]:
-    """What a producer sent, batch by batch, each one checked. Raises InvalidBatch, CorruptBatch, UnsupportedCompression."""
+    """What a producer sent, batch by batch, each one checked.
+
+    Raises InvalidBatch, CorruptBatch, UnsupportedCompression.
+    """
     batches = []
     position = 0
     while position < len(buffer):
@@ -124,7 +127,8 @@ def split_batches(buffer: Buffer) -> list[Batch]:
             raise UnsupportedCompression(f"the record batch names compression {batch.attributes & _CODEC_MASK}")
         if batch.record_count < 1 or batch.last_offset_delta != batch.record_count - 1:
             raise InvalidBatch(
-                f"the record batch claims {batch.record_count} records and a last offset delta of {batch.last_offset_delta}"
+                f"the record batch claims {batch.record_count} records"
+                f" and a last offset delta of {batch.last_offset_delta}"
             )
         batches.append(batch)
         position += batch.size_bytes
