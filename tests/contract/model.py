@@ -82,8 +82,8 @@ class ModelPartition:
 
     def is_aborted(self, entry: Entry) -> bool:
         return entry.batch.is_transactional and any(
-            who == entry.batch.producer_id and first <= entry.base_offset <= marker
-            for who, first, marker in self.aborted
+            producer_id == entry.batch.producer_id and first <= entry.base_offset <= marker
+            for producer_id, first, marker in self.aborted
         )
 
     def check_content(self, found: list[Batch], offset: int) -> None:

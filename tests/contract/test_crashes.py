@@ -217,7 +217,9 @@ class LogMachine(RuleBasedStateMachine):
 
     def _check_aborted(self, partition: ModelPartition, fetched: Fetched, offset: int, next_offset: int) -> None:
         expected = {
-            (who, first) for who, first, marker in partition.aborted if marker >= offset and first < next_offset
+            (producer_id, first)
+            for producer_id, first, marker in partition.aborted
+            if marker >= offset and first < next_offset
         }
         told = {(aborted.producer_id, aborted.first_offset) for aborted in fetched.aborted}
         assert told <= expected if partition.is_thinned else told == expected
