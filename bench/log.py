@@ -29,6 +29,7 @@ from report import Figure, Progress, print_figures, write_figures
 
 from braidmq.log.embedded import EmbeddedLog, LogOptions
 from braidmq.model import Topic
+from braidmq.node import tune_collector
 from braidmq.records import Batch, Record, build_batch
 
 BATCH_BYTES = 16 * 1024
@@ -242,6 +243,11 @@ asyncio.run(main())
 """
 
 
+def write_until_killed(folder: Path, partitions: int) -> None:
+    bench = str(Path(__file__).parent)
+    subprocess.run([sys.executable, "-c", KILLED_WRITER, str(folder), str(partitions), bench], check=False)
+
+
 async def start_times(work: Workplace, total_bytes: int) -> tuple[float, float]:
     """Seconds to open after a clean stop, and after kill -9 in the middle of writing to all partitions."""
     folder = work.fresh()
@@ -250,10 +256,7 @@ async def start_times(work: Workplace, total_bytes: int) -> tuple[float, float]:
     clean = statistics.median(start_in_child(folder, "close") for _ in range(3))
     killed = []
     for _ in range(3):
-        subprocess.run(
-            [sys.executable, "-c", KILLED_WRITER, str(folder), str(partitions), str(Path(__file__).parent)],
-            check=False,
-        )
+        await asyncio.to_thread(write_until_killed, folder, partitions)
         killed.append(start_in_child(folder, "close"))
     shutil.rmtree(folder)
     return clean, statistics.median(killed)
@@ -263,12 +266,12 @@ IDLE_NODE = """
 import asyncio, os, sys
 from pathlib import Path
 from uuid import uuid4
-from braidmq.settings import load_settings
+from braidmq.settings import load
 from braidmq.node import Node
 from braidmq.records import Record, build_batch
 
 async def main():
-    node = await Node.start(load_settings(flags={"node.data": sys.argv[1], "http.listen": "127.0.0.1:0"}))
+    node = await Node.start(load(flags={"node.data": sys.argv[1], "http.listen": "127.0.0.1:0"}).settings)
     for topic in range(100):
         created = await node.catalog.create_topic(f"idle-{topic}", partitions=100)
         await node.log.create_topic(created)
@@ -364,7 +367,7 @@ async def bench_read(work: Workplace, rounds: int, size: int) -> list[Figure]:
     ]
 
 
-async def bench_start(work: Workplace, rounds: int, size: int) -> list[Figure]:
+async def bench_start(work: Workplace, _rounds: int, _size: int) -> list[Figure]:
     figures = []
     for gigabytes in (1, 5):
         clean, killed = await start_times(work, gigabytes * 1024 * MIB)
@@ -376,7 +379,7 @@ async def bench_start(work: Workplace, rounds: int, size: int) -> list[Figure]:
     return figures
 
 
-async def bench_idle(work: Workplace, rounds: int, size: int) -> list[Figure]:
+async def bench_idle(work: Workplace, _rounds: int, _size: int) -> list[Figure]:
     resident_mb, files = await asyncio.to_thread(idle_node, work)
     return [
         Figure(
@@ -397,6 +400,7 @@ BENCHES = {
 
 async def run(chosen: list[str], folder: Path, rounds: int, size: int) -> list[Figure]:
     work = Workplace(folder)
+    tune_collector()
     return [figure for name in chosen for figure in await BENCHES[name](work, rounds, size)]
 
 

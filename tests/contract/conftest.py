@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from tests.contract.harness import Clock, LogUnderTest, Open
 
 from braidmq.log import Log
 from braidmq.log.embedded import EmbeddedLog, LogOptions
 from braidmq.log.memory import MemoryLog
+from contract.harness import Clock, LogUnderTest, Open
 
 PERSISTENT = ["embedded-commit", "embedded-interval"]
 ADAPTERS = ["memory", *PERSISTENT]

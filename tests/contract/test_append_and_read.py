@@ -3,11 +3,11 @@
 import asyncio
 
 import pytest
-from tests.contract.harness import BEGAN_MS, LogUnderTest, batch_of, stored_batches
 
 from braidmq.log import Appended, Bounds
 from braidmq.model.errors import OffsetOutOfRange, UnknownPartition
 from braidmq.records import Codec, parse_batch
+from contract.harness import BEGAN_MS, LogUnderTest, batch_of, stored_batches
 
 NOWHERE = 999
 

@@ -17,14 +17,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from tests.contract.crashing import GatedDisk
-from tests.contract.harness import Clock, stored_batches
-from tests.contract.model import Model, ModelPartition
 
 from braidmq.log import Appended, Fetched, GroupOffset
 from braidmq.log.embedded import EmbeddedLog, LogOptions
 from braidmq.model import Topic
 from braidmq.records import Batch, Codec, Marker, Record, build_batch, build_marker
+from contract.crashing import GatedDisk
+from contract.harness import Clock, stored_batches
+from contract.model import Model, ModelPartition
 
 T = TypeVar("T")
 

@@ -2,9 +2,8 @@
 
 import asyncio
 
-from tests.contract.harness import LogUnderTest
-
 from braidmq.log import GroupOffset
+from contract.harness import LogUnderTest
 
 
 async def test_committed_offsets_are_found_with_all_that_was_said(under_test: LogUnderTest) -> None:

@@ -6,10 +6,10 @@ segments is then the same for all of them. The last segment, which is still writ
 
 import msgspec
 import pytest
-from tests.contract.harness import BEGAN_MS, LogUnderTest, batch_of, keyed, marker, sent
 
 from braidmq.log import Bounds, TimedOffset
 from braidmq.records import Batch, Codec, Marker, build_batch, resealed, with_append_time
+from contract.harness import BEGAN_MS, LogUnderTest, batch_of, keyed, marker, sent
 
 SMALL = {"segment.bytes": "1"}
 COMPACT = SMALL | {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0", "delete.retention.ms": "1000"}

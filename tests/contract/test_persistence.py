@@ -4,11 +4,11 @@ import asyncio
 
 import msgspec
 import pytest
-from tests.contract.harness import BEGAN_MS, LogUnderTest, batch_of, keyed, marker, sent, timed
 
 from braidmq.log import AbortedTransaction, Bounds, GroupOffset, TimedOffset
 from braidmq.model.errors import OffsetOutOfRange, OutOfOrderSequence, ProducerFenced, UnknownPartition
 from braidmq.records import Codec, Marker
+from contract.harness import BEGAN_MS, LogUnderTest, batch_of, keyed, marker, sent, timed
 
 SMALL = {"segment.bytes": "1"}
 COMPACT = SMALL | {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0", "delete.retention.ms": "1000"}

@@ -1,12 +1,12 @@
 """Idempotent producers: what was sent twice is stored once, and nothing is stored out of order."""
 
 import pytest
-from tests.contract.harness import LogUnderTest, batch_of, sent
 
 from braidmq.log import Appended
 from braidmq.model import BraidError
 from braidmq.model.errors import InvalidTransactionState, OutOfOrderSequence, ProducerFenced
 from braidmq.records import Batch
+from contract.harness import LogUnderTest, batch_of, sent
 
 SEQUENCE_MAX = (1 << 31) - 1
 

@@ -1,10 +1,10 @@
 """Looking up a time: the first record that is not older, exact even inside a compressed batch."""
 
 import pytest
-from tests.contract.harness import LogUnderTest, batch_of, marker, sent, timed
 
 from braidmq.log import TimedOffset
 from braidmq.records import Batch, Codec, Marker, build_batch, resealed, with_append_time
+from contract.harness import LogUnderTest, batch_of, marker, sent, timed
 
 
 @pytest.mark.parametrize("codec", Codec)

@@ -4,10 +4,10 @@ from uuid import uuid4
 
 import msgspec
 import pytest
-from tests.contract.harness import LogUnderTest, batch_of
 
 from braidmq.log import Bounds, GroupOffset
 from braidmq.model.errors import InvalidSetting, OffsetOutOfRange, UnknownPartition
+from contract.harness import LogUnderTest, batch_of
 
 
 async def test_creating_a_topic_again_changes_nothing(under_test: LogUnderTest) -> None:

@@ -1,10 +1,9 @@
 """Transactions: committed readers see all of one or nothing, in the order of the log."""
 
-from tests.contract.harness import LogUnderTest, batch_of, marker, sent, stored_batches
-
 from braidmq.log import AbortedTransaction, Bounds
 from braidmq.model.errors import ProducerFenced
 from braidmq.records import Marker
+from contract.harness import LogUnderTest, batch_of, marker, sent, stored_batches
 
 
 async def test_an_open_transaction_holds_committed_readers_back(under_test: LogUnderTest) -> None:

@@ -7,11 +7,11 @@ from uuid import uuid4
 
 import msgspec
 import pytest
-from tests.contract.harness import LogUnderTest, batch_of, sent, until
 
 from braidmq.log import GroupOffset, Log
 from braidmq.model import Topic
 from braidmq.model.errors import LogClosed
+from contract.harness import LogUnderTest, batch_of, sent, until
 
 
 async def test_a_watch_hears_of_every_partition_it_names_and_no_other(under_test: LogUnderTest) -> None:

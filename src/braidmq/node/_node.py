@@ -19,6 +19,7 @@ from braidmq.core.metrics import Metric
 from braidmq.log.embedded import EmbeddedLog, LogOptions, Recovery
 from braidmq.model import BraidError
 from braidmq.model.errors import DataFolderUnusable
+from braidmq.node._collector import tune_collector
 from braidmq.node._metrics import log_metrics, node_metrics
 from braidmq.node._reconcile import reconcile
 from braidmq.protocols.http import HttpListener, HttpServices
@@ -77,6 +78,7 @@ class Node:
         self.catalog = await Catalog.open(store)
         await reconcile(self.log, self.catalog)
         await self._listen()
+        tune_collector()
         if not self._failure.done():
             self.health.agree("node")
         _logger.info("ready", data=str(folder), listeners=sorted(self.addresses))

@@ -5,6 +5,7 @@ touching the rest; the CRC-32C covers everything from the attributes on.
 """
 
 import struct
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import google_crc32c
@@ -36,9 +37,13 @@ _TRANSACTIONAL_BIT: Final = 0x10
 _CONTROL_BIT: Final = 0x20
 
 
+extend_checksum: Callable[[int, bytes], int] = google_crc32c.extend
+"""CRC-32C of what came before and the bytes. The library takes nothing but bytes: no views, no bytearrays."""
+
+
 def checksum(data: bytes, before: int = 0) -> int:
-    """CRC-32C of the bytes, or of all that came before and the bytes. The library takes nothing but bytes: no views."""
-    return google_crc32c.extend(before, data)  # type: ignore[no-any-return]
+    """CRC-32C of the bytes, or of what came before and the bytes."""
+    return extend_checksum(before, data)
 
 
 class Batch(NamedTuple):
@@ -109,14 +114,13 @@ def parse_batch(buffer: Buffer, position: int = 0) -> Batch:
     if fields[6] < 0:
         raise InvalidBatch(f"the record batch has a negative last offset delta, {fields[6]}")
     whole = position == 0 and available == size
-    return Batch._make((*fields, buffer if whole else memoryview(buffer)[position : position + size]))
+    data = buffer if whole else memoryview(buffer)[position : position + size]
+    return Batch._make((*fields, data))
 
 
 def split_batches(buffer: Buffer) -> list[Batch]:
-    """What a producer sent, batch by batch, each one checked.
-
-    Raises InvalidBatch, CorruptBatch, UnsupportedCompression.
-    """
+    """What a producer sent, batch by batch, each one checked. Raises InvalidBatch, CorruptBatch,
+    UnsupportedCompression."""
     batches = []
     position = 0
     while position < len(buffer):

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatch as KafkaBatch
 from kafka.record.default_records import DefaultRecordBatchBuilder as KafkaBuilder
-from tests.unit.records.strategies import records
 
 from braidmq.records import (
     BATCH_HEADER_BYTES,
@@ -27,6 +26,7 @@ from braidmq.records import (
     split_batches,
     with_append_time,
 )
+from unit.records.strategies import records
 
 # kafka-python reads the others only with libraries that are not installed here; aiokafka brings them all.
 KAFKA_CODECS = st.sampled_from([Codec.NONE, Codec.GZIP])

@@ -3,7 +3,6 @@
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatch as KafkaBatch
-from tests.unit.records.strategies import BYTES, HEADERS, TIMES, records
 
 from braidmq.model import Message
 from braidmq.records import (
@@ -17,6 +16,7 @@ from braidmq.records import (
     record_message,
     split_batches,
 )
+from unit.records.strategies import BYTES, HEADERS, TIMES, records
 
 MESSAGES = st.builds(
     Message,

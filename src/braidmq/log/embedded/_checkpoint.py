@@ -4,12 +4,12 @@ Begun and finished between turns by the engine's thread; `run` waits for the dis
 writes is decided when it begins, so that the log goes on changing while it runs.
 """
 
-import errno
 from typing import NamedTuple
 from uuid import UUID
 
 from braidmq.log.embedded._disk import Disk, File
 from braidmq.log.embedded._engine import Engine
+from braidmq.log.embedded._health import is_full
 from braidmq.log.embedded._manifest import (
     Edit,
     GroupEdit,
@@ -19,6 +19,8 @@ from braidmq.log.embedded._manifest import (
     TopicEdit,
 )
 from braidmq.log.embedded._segment import FOLDER, Segment
+
+MARKS_WORTH_SAVING = 64
 
 
 class _Sync(NamedTuple):
@@ -104,7 +106,7 @@ def begin_checkpoint(engine: Engine, *, clean: bool = False) -> Checkpoint:
         if partition.dirty:
             partition.dirty = False
             for segment in partition.segments:
-                _plan_segment(checkpoint, segment)
+                _plan_segment(checkpoint, segment, save_marks=clean or segment is not partition.segments[-1])
             checkpoint.edits.append(PartitionEdit(partition.snapshot()))
         elif checkpoint.is_full_picture and (partition.segments or partition.start_offset):
             checkpoint.edits.append(PartitionEdit(partition.snapshot()))
@@ -116,13 +118,14 @@ def begin_checkpoint(engine: Engine, *, clean: bool = False) -> Checkpoint:
     return checkpoint
 
 
-def _plan_segment(checkpoint: Checkpoint, segment: Segment) -> None:
+def _plan_segment(checkpoint: Checkpoint, segment: Segment, *, save_marks: bool) -> None:
+    """Few new marks of a segment that still grows are not worth a file: they are quickly found again."""
     if not segment.dirty:
         return
     segment.pins += 1
     checkpoint.syncs.append(_Sync(segment, segment.file, segment.size_bytes))
     index = segment.index
-    if index is not None:
+    if index is not None and (save_marks or len(index) - index.saved >= MARKS_WORTH_SAVING):
         is_first = index.covers_from == 0 and index.saved == 0
         if block := index.unsaved_block():
             checkpoint.marks.append(_Marks(segment.index_name, block, is_first))
@@ -151,10 +154,10 @@ def finish_checkpoint(engine: Engine, checkpoint: Checkpoint, error: OSError | N
         if checkpoint.journal_sequence >= 0:
             engine.journal.release(checkpoint.journal_sequence)
         return
-    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+    if not is_full(error):
         engine.fail(error, "a checkpoint")
         return
-    engine.note_full()
+    engine.health.note_full()
     engine.doomed += checkpoint.doomed
     engine.dirty_groups |= checkpoint.dirty_groups
     engine.folder_dirty = engine.folder_dirty or checkpoint.sync_folder

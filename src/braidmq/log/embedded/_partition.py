@@ -54,7 +54,7 @@ class Pending:
         self.originals: list[bytes] = []
         """The batches as their producers sent them: what goes into the journal."""
         self.slots: list[Slot] = []
-        self.producers_before: list[ProducersBefore] = []
+        self.producers_before: list[ProducersBefore] | None = None
 
 
 class PartitionLog:
@@ -132,7 +132,10 @@ class PartitionLog:
 
     def tail_written(self, count: int, size_bytes: int, end_offset: int) -> None:
         """The first batches of the tail are in the segment's file now."""
-        del self.tail[:count]
+        if count == len(self.tail):
+            self.tail = []
+        else:
+            del self.tail[:count]
         self.tail_bytes -= size_bytes
         segment = self.segments[-1]
         segment.size_bytes += size_bytes
