@@ -31,14 +31,14 @@ def opener(name: str, folder: Path) -> Open:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "embedded_fault(reason, hangs, always): the embedded log breaks this promise; fails when it is kept again",
+        "embedded_fault(reason, always): the embedded log breaks this promise; fails when it is kept again",
     )
 
 
 def _expect_faults(request: pytest.FixtureRequest) -> None:
     for fault in request.node.iter_markers("embedded_fault"):
-        hangs, always = fault.kwargs.get("hangs", False), fault.kwargs.get("always", True)
-        request.applymarker(pytest.mark.xfail(reason=fault.args[0], run=not hangs, strict=always))
+        always = fault.kwargs.get("always", True)
+        request.applymarker(pytest.mark.xfail(reason=fault.args[0], strict=always))
 
 
 @pytest.fixture(params=ADAPTERS)

@@ -200,7 +200,6 @@ async def test_a_caller_who_goes_away_harms_nobody(under_test: LogUnderTest) -> 
     assert await under_test.values(number) == [*(b"%d" % at for at in range(10)), b"after"]
 
 
-@pytest.mark.embedded_fault("a read that goes on in the next segment never ends", hangs=True)
 async def test_readers_of_one_place_see_it_whole_while_others_write(under_test: LogUnderTest) -> None:
     number = await under_test.make_partition(settings={"segment.bytes": "5000"})
     count = 150

@@ -15,10 +15,8 @@ SMALL = {"segment.bytes": "1"}
 COMPACT = SMALL | {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0", "delete.retention.ms": "1000"}
 HOUR_MS = 60 * 60 * 1000
 
-NEXT_SEGMENT = "a read that goes on in the next segment never ends"
 UNFLUSHED = "retention gives up nothing while the partition has a tail that is not flushed, as a busy one always has"
 
-hangs = pytest.mark.embedded_fault(NEXT_SEGMENT, hangs=True)
 unflushed = pytest.mark.embedded_fault(UNFLUSHED)
 
 
@@ -123,7 +121,6 @@ async def compacted(under_test: LogUnderTest, number: int) -> dict[int, tuple[by
     return {record.offset: (record.key, record.value) for record in await under_test.records(number)}
 
 
-@hangs
 @pytest.mark.parametrize("codec", Codec)
 async def test_the_last_value_of_each_key_stays_at_its_offset(under_test: LogUnderTest, codec: Codec) -> None:
     number = await under_test.make_partition(settings=COMPACT)
@@ -136,7 +133,6 @@ async def test_the_last_value_of_each_key_stays_at_its_offset(under_test: LogUnd
     assert under_test.log.bounds(number) == Bounds(0, 7, 7)
 
 
-@hangs
 async def test_gaps_can_be_read_from_any_offset(under_test: LogUnderTest) -> None:
     number = await under_test.make_partition(settings=COMPACT)
     for value in (b"1", b"2", b"3", b"4"):
@@ -148,7 +144,6 @@ async def test_gaps_can_be_read_from_any_offset(under_test: LogUnderTest) -> Non
     assert now is None or now.data
 
 
-@hangs
 async def test_a_batch_keeps_its_range_of_offsets(under_test: LogUnderTest) -> None:
     number = await under_test.make_partition(settings=COMPACT)
     await under_test.append(number, keyed((b"a", b"1"), (b"b", b"1"), (b"c", b"1")))
@@ -159,7 +154,6 @@ async def test_a_batch_keeps_its_range_of_offsets(under_test: LogUnderTest) -> N
     assert (first.base_offset, first.last_offset, first.record_count) == (0, 2, 1)
 
 
-@hangs
 async def test_records_without_a_key_stay(under_test: LogUnderTest) -> None:
     number = await under_test.make_partition(settings=COMPACT)
     await under_test.append(number, keyed((None, b"1"), (None, b"2")))
@@ -167,7 +161,6 @@ async def test_records_without_a_key_stay(under_test: LogUnderTest) -> None:
     assert set(await compacted(under_test, number)) == {0, 1, 2}
 
 
-@hangs
 async def test_a_deletion_stays_until_slow_readers_had_their_time(under_test: LogUnderTest) -> None:
     number = await under_test.make_partition(settings=COMPACT)
     await under_test.append(number, keyed((b"k", b"v")))
@@ -181,7 +174,6 @@ async def test_a_deletion_stays_until_slow_readers_had_their_time(under_test: Lo
     assert 1 not in await compacted(under_test, number)
 
 
-@hangs
 async def test_a_deletion_that_was_never_compacted_stays_however_old(under_test: LogUnderTest) -> None:
     number = await under_test.make_partition(settings=COMPACT)
     await under_test.append(number, keyed((b"k", None), at_ms=0))
@@ -189,7 +181,6 @@ async def test_a_deletion_that_was_never_compacted_stays_however_old(under_test:
     assert 0 in await compacted(under_test, number)
 
 
-@hangs
 async def test_values_from_before_an_earlier_compaction_are_superseded_too(under_test: LogUnderTest) -> None:
     number = await under_test.make_partition(settings=COMPACT)
     for value in (b"1", b"2", b"3"):
@@ -199,7 +190,6 @@ async def test_values_from_before_an_earlier_compaction_are_superseded_too(under
     assert set(await compacted(under_test, number)) == {1, 3, 4, 5, 6}
 
 
-@hangs
 async def test_nothing_is_compacted_before_enough_is_new(under_test: LogUnderTest) -> None:
     number = await under_test.make_partition(settings=COMPACT | {"min.cleanable.dirty.ratio": "0.9"})
     for at in range(10):
@@ -212,7 +202,6 @@ async def test_nothing_is_compacted_before_enough_is_new(under_test: LogUnderTes
     assert (first.offset, first.key) == (0, b"0")
 
 
-@hangs
 async def test_what_an_aborted_transaction_wrote_goes(under_test: LogUnderTest) -> None:
     number = await under_test.make_partition(settings=COMPACT)
     await under_test.append(number, keyed((b"k", b"kept")))
@@ -225,7 +214,6 @@ async def test_what_an_aborted_transaction_wrote_goes(under_test: LogUnderTest) 
     assert await under_test.committed_values(number) == [b"kept", b""]
 
 
-@hangs
 async def test_what_is_not_committed_is_untouched(under_test: LogUnderTest) -> None:
     number = await under_test.make_partition(settings=COMPACT)
     await under_test.append(number, keyed((b"k", b"old")))
@@ -240,7 +228,6 @@ async def test_what_is_not_committed_is_untouched(under_test: LogUnderTest) -> N
     assert left[2] == (b"k", b"behind")
 
 
-@hangs
 @pytest.mark.embedded_fault("an aborted transaction is told after compaction took its marker away")
 async def test_an_abort_whose_marker_is_gone_hides_nothing_of_its_producer(under_test: LogUnderTest) -> None:
     settings = COMPACT | {"segment.bytes": "100000", "segment.ms": "1"}
@@ -257,7 +244,6 @@ async def test_an_abort_whose_marker_is_gone_hides_nothing_of_its_producer(under
     assert b"committed" in await under_test.committed_values(number)
 
 
-@hangs
 @pytest.mark.embedded_fault("a batch that its producer broke ends all maintenance")
 async def test_a_batch_that_cannot_be_opened_stays_and_stops_nothing(under_test: LogUnderTest) -> None:
     number = await under_test.make_partition(settings=COMPACT)
@@ -278,7 +264,6 @@ def unreadable() -> Batch:
     return resealed(data)
 
 
-@hangs
 async def test_append_times_survive_compaction(under_test: LogUnderTest) -> None:
     number = await under_test.make_partition(settings=COMPACT)
     await under_test.append(number, with_append_time(keyed((b"a", b"1"), (b"b", b"1")), BEGAN_MS + 5))
@@ -289,7 +274,6 @@ async def test_append_times_survive_compaction(under_test: LogUnderTest) -> None
     assert await under_test.log.offset_for_time(number, BEGAN_MS + 2) == TimedOffset(1, BEGAN_MS + 5)
 
 
-@hangs
 async def test_producers_are_known_after_their_batches_were_compacted_away(under_test: LogUnderTest) -> None:
     number = await under_test.make_partition(settings=COMPACT)
     await under_test.append(number, sent(b"1", sequence=0, key=b"k"))
@@ -314,7 +298,6 @@ async def test_a_topic_may_be_compacted_and_have_a_retention(under_test: LogUnde
     assert {record.offset for record in await under_test.records(number, start)} == {2, 3}
 
 
-@hangs
 async def test_deleted_records_stay_deleted_when_a_topic_is_compacted(under_test: LogUnderTest) -> None:
     number = await under_test.make_partition(settings=COMPACT)
     for at in range(6):

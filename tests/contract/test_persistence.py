@@ -13,8 +13,6 @@ from contract.harness import BEGAN_MS, LogUnderTest, batch_of, keyed, marker, se
 SMALL = {"segment.bytes": "1"}
 COMPACT = SMALL | {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0", "delete.retention.ms": "1000"}
 
-hangs = pytest.mark.embedded_fault("a read that goes on in the next segment never ends", hangs=True)
-
 
 async def test_messages_and_offsets_survive(persistent: LogUnderTest) -> None:
     one, two = (await persistent.make_topic(partitions=2)).partition_numbers
@@ -29,7 +27,6 @@ async def test_messages_and_offsets_survive(persistent: LogUnderTest) -> None:
     assert (await persistent.append(one, batch_of(b"d"))).base_offset == 10
 
 
-@hangs
 async def test_many_segments_survive(persistent: LogUnderTest) -> None:
     number = await persistent.make_partition(settings=SMALL)
     values = [b"%d" % at for at in range(30)]
@@ -176,7 +173,6 @@ async def test_a_topic_made_again_under_a_new_id_is_the_new_one(persistent: LogU
     assert await persistent.values(new.partition_numbers[0]) == [b"new"]
 
 
-@hangs
 async def test_compaction_goes_on_where_it_was(persistent: LogUnderTest) -> None:
     number = await persistent.make_partition(settings=COMPACT)
     await persistent.append(number, keyed((b"k", b"1"), (b"other", b"1")))

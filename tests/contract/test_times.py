@@ -56,7 +56,6 @@ async def test_what_was_deleted_is_not_found(under_test: LogUnderTest) -> None:
     assert await under_test.log.offset_for_time(number, 301) is None
 
 
-@pytest.mark.embedded_fault("a read that goes on in the next segment never ends", hangs=True)
 async def test_a_time_is_found_across_many_segments(under_test: LogUnderTest) -> None:
     number = await under_test.make_partition(settings={"segment.bytes": "1"})
     for at in range(20):
@@ -67,9 +66,6 @@ async def test_a_time_is_found_across_many_segments(under_test: LogUnderTest) ->
     assert await under_test.log.offset_for_time(number, 0) == TimedOffset(11, 55)
 
 
-@pytest.mark.embedded_fault(
-    "two flushes at once write a tail twice, and the place of what follows is lost", always=False
-)
 async def test_a_time_is_found_among_many_batches(under_test: LogUnderTest) -> None:
     number = await under_test.make_partition()
     padding = b"x" * 40_000
