@@ -247,9 +247,8 @@ class World:
         if self.engine.failure:
             return
         if self.flush_job is None:
-            if self.checkpoint is None:
-                self.flush_everything = self.chance.random() < 0.4
-                self.flush_job = self.engine.begin_flush(everything=self.flush_everything)
+            self.flush_everything = self.chance.random() < 0.4
+            self.flush_job = self.engine.begin_flush(everything=self.flush_everything)
             return
         job, self.flush_job = self.flush_job, None
         job.run()
@@ -311,7 +310,7 @@ class World:
             apply_retention(self.engine)
 
     def compact(self) -> None:
-        for partition in [self.engine.partitions[number] for number in self.expected]:
+        for partition in [p for p in self.engine.partitions.values() if p.number in self.expected]:
             if partition.policy.compact and not self.engine.failure and self.flush_job is None:
                 job = begin_compaction(self.engine, partition)
                 if job is not None:

@@ -66,7 +66,8 @@ class Engine:
         self.dirty_groups: set[str] = set()
         """Changed since a checkpoint last began."""
         self.unsaved_groups: set[str] = set()
-        """Part of a checkpoint that is not finished."""
+        self.unsaved_partitions: set[PartitionLog] = set()
+        """Part of a checkpoint that is not finished, like the groups."""
         self.ready: set[PartitionLog] = set()
         """Partitions whose tails are due to be flushed."""
         self.due_bytes = FLUSH_BYTES
@@ -379,7 +380,7 @@ class Engine:
             results[at] = refusal
 
     def _cut(self, segment: Segment) -> None:
-        """Take away what a failed write may have left in the file: what was refused must not come back after a crash."""
+        """Take away what a failed write may have left: what was refused must not come back after a crash."""
         if segment.file is not None and self.failure is None:
             try:
                 segment.file.truncate(segment.size_bytes)
@@ -464,7 +465,9 @@ class Engine:
         parts: list[bytes] = []
         for group in self.dirty_groups | self.unsaved_groups:
             parts += offsets_entry(group, self.groups.get(group, {}), whole=True)
-        parts += [start_entry(p, p.start_offset) for p in self.partitions.values() if p.dirty and p.start_offset]
+        for partition in self.partitions.values():
+            if partition.start_offset and (partition.dirty or partition in self.unsaved_partitions):
+                parts.append(start_entry(partition, partition.start_offset))
         if parts:
             try:
                 self.journal.write(parts)
