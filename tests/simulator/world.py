@@ -15,13 +15,13 @@ from uuid import UUID
 from braidmq.log import Appended, AppendResult, GroupOffset
 from braidmq.log._policy import Policy
 from braidmq.log._producers import Producers
-from braidmq.log.embedded._checkpoint import Checkpoint, begin_checkpoint, begin_edit, finish_checkpoint, topic_edit
+from braidmq.log.embedded._checkpoint import Checkpoint, begin_checkpoint, begin_edit, finish_checkpoint
 from braidmq.log.embedded._compaction import begin_compaction, finish_compaction
 from braidmq.log.embedded._engine import Engine
 from braidmq.log.embedded._flush import FlushJob
 from braidmq.log.embedded._frames import FrameFormat
 from braidmq.log.embedded._lock import read_salt
-from braidmq.log.embedded._manifest import TopicDeleted
+from braidmq.log.embedded._manifest import TopicDeleted, TopicEdit
 from braidmq.log.embedded._options import LogOptions
 from braidmq.log.embedded._partition import PartitionLog
 from braidmq.log.embedded._reader import Got, LoadIndex, build_index, read_steps
@@ -355,11 +355,12 @@ class World:
                 dirty_ratio=0.0,
             )
         )
-        self.engine.add_partitions(topic_id, [*numbers, *added], policy)
-        for number in added:
-            self.expected[number] = Expected()
-        if self.run_checkpoint(begin_edit(self.engine, [topic_edit(self.engine, topic_id)], [])):
+        edit = TopicEdit(topic_id, [*numbers, *added], policy)
+        if self.run_checkpoint(begin_edit(self.engine, [edit], [])):
+            self.engine.add_partitions(topic_id, [*numbers, *added], policy)
             self.topics[topic_id] = [*numbers, *added]
+            for number in added:
+                self.expected[number] = Expected()
 
     def delete_topic(self, topic_id: UUID) -> None:
         self.engine.commit_turn()
