@@ -106,6 +106,7 @@ class World:
             (2, self.change_topics),
             (6, self.read_somewhere),
             (3, self.close_files),
+            (2, self.prepare_spare),
         ]
         if not self.topics:
             self.create_topic()
@@ -371,6 +372,11 @@ class World:
                 offsets.pop(number, None)
         if self.run_checkpoint(begin_edit(self.engine, [TopicDeleted(topic_id)], [])):
             self.engine.drop_topic(topic_id)
+
+    def prepare_spare(self) -> None:
+        if self.engine.failure is None and (spare := self.engine.journal.begin_spare()) is not None:
+            spare.run()
+            self.engine.journal.finish_spare(spare)
 
     def close_files(self) -> None:
         self.engine.files.tick += self.chance.randint(0, 3)

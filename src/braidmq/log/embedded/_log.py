@@ -56,8 +56,8 @@ from braidmq.records import Batch
 
 TICK_S = 1.0
 READERS = 4
-JOURNAL_FILES_CHECKPOINT = 3
-JOURNAL_FILES_MAX = 8
+JOURNAL_FILES_CHECKPOINT = 2
+JOURNAL_FILES_MAX = 12
 """When so many journal files are in use, a checkpoint begins; and turns wait for one."""
 
 T = TypeVar("T")
@@ -151,6 +151,10 @@ class EmbeddedLog:
     def _commit(self) -> None:
         self._commit_scheduled = False
         engine = self._engine
+        if self._engine.closed:
+            # What came too late is refused; the last checkpoint is not to be followed by anything.
+            engine.commit_turn()
+            return
         if self._must_wait():
             # The flush or the checkpoint that is under way commits the turn when it is done.
             return
@@ -158,6 +162,9 @@ class EmbeddedLog:
             self._request_sync()
         if engine.ready and not self._flushing:
             self._begin_flush()
+        if (spare := engine.journal.begin_spare()) is not None:
+            making = self._loop.run_in_executor(self._readers, spare.run)
+            making.add_done_callback(lambda _: engine.journal.finish_spare(spare))
         if engine.failure is not None:
             self._tell_failure()
 
@@ -539,8 +546,9 @@ class EmbeddedLog:
         self._flush_queue.put(None)
         await asyncio.to_thread(self._sync_thread.join)
         await asyncio.to_thread(self._flush_thread.join)
-        self._checkpointer.shutdown()
-        self._readers.shutdown()
+        await asyncio.to_thread(self._checkpointer.shutdown)
+        await asyncio.to_thread(self._readers.shutdown)
+        await asyncio.sleep(0)
         self._engine.files.close_all()
         self._engine.journal.close()
         self._engine.manifest.close()
