@@ -5,12 +5,16 @@ deletion was begun in the catalog. Data that the catalog does not know is kept, 
 database must not cost a log.
 """
 
+import asyncio
+from uuid import UUID
+
 import structlog
 
 from braidmq.log.embedded import EmbeddedLog
-from braidmq.model import Topic
-from braidmq.model.errors import UnknownPartition
 from braidmq.store import Catalog
+
+TOGETHER = 256
+SHOWN_MAX = 5
 
 _logger = structlog.get_logger(__name__)
 
@@ -22,37 +26,21 @@ async def reconcile(log: EmbeddedLog, catalog: Catalog) -> None:
         await catalog.finish_topic_deletion(topic.id)
         _logger.info("finished deleting a topic", topic=topic.name, id=str(topic.id))
     topics = list(catalog.topics())
-    made = sum([await _bring_up_to_date(log, topic) for topic in topics])
-    if made > 0:
-        _logger.warning("the log lacked partitions that the catalog knows; they were made", partitions=made)
-    known = sum(len(topic.partition_numbers) for topic in topics)
-    _warn_of_unknown(log.statistics().partitions - known)
-
-
-async def _bring_up_to_date(log: EmbeddedLog, topic: Topic) -> int:
-    """How many partitions the log had to make."""
-    lacking = sum(not _has(log, number) for number in topic.partition_numbers)
-    if lacking == 0:
-        await log.configure_topic(topic)
-    elif lacking == len(topic.partition_numbers):
-        await log.create_topic(topic)
-    else:
-        await log.expand_topic(topic)
-    return lacking
-
-
-def _has(log: EmbeddedLog, number: int) -> bool:
-    try:
-        log.bounds(number)
-    except UnknownPartition:
-        return False
-    return True
-
-
-def _warn_of_unknown(partitions: int) -> None:
-    if partitions > 0:
+    lacking = [topic.name for topic in topics if topic.id not in log.topic_ids]
+    if lacking:
         _logger.warning(
-            "the log holds partitions that the catalog does not know; they are kept"
+            "the log lacked topics that the catalog knows; they are made, empty", topics=lacking[:SHOWN_MAX]
+        )
+    for first in range(0, len(topics), TOGETHER):
+        await asyncio.gather(*(log.configure_topic(topic) for topic in topics[first : first + TOGETHER]))
+    _warn_of_unknown(log.topic_ids - {topic.id for topic in topics})
+
+
+def _warn_of_unknown(unknown: frozenset[UUID]) -> None:
+    if unknown:
+        _logger.warning(
+            "the log holds topics that the catalog does not know; they are kept"
             " (is store.url the database that belongs to this data folder?)",
-            partitions=partitions,
+            topics=len(unknown),
+            ids=sorted(map(str, unknown))[:SHOWN_MAX],
         )

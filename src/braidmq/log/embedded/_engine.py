@@ -23,7 +23,7 @@ from braidmq.log._producers import Producers
 from braidmq.log.embedded import _journal as journal
 from braidmq.log.embedded._disk import Disk
 from braidmq.log.embedded._files import OpenFiles
-from braidmq.log.embedded._flush import FLUSH_BYTES, FlushJob, TailWrite, plan_write
+from braidmq.log.embedded._flush import DIRECT_BYTES, FLUSH_BYTES, FlushJob, TailWrite, plan_write
 from braidmq.log.embedded._frames import FrameFormat
 from braidmq.log.embedded._health import DiskHealth, is_full
 from braidmq.log.embedded._manifest import Manifest, Picture
@@ -47,7 +47,7 @@ from braidmq.records import BATCH_OVERHEAD_BYTES, Batch, batch_prefix
 LEADER_EPOCH = 0
 PREFIX_BYTES = 16
 TURN_BYTES_MAX = 4 * 1024 * 1024
-TAIL_BYTES_MAX = 48 * 1024 * 1024
+TAIL_BYTES_MAX = 96 * 1024 * 1024
 
 _new = tuple.__new__
 """Makes a named tuple in a third of the time; for the two that are made for every batch."""
@@ -72,8 +72,7 @@ class Engine:
         """Partitions whose tails are due to be flushed."""
         self.due_bytes = FLUSH_BYTES
         """How much a tail holds when it is due; less where many partitions share the room."""
-        self.direct_bytes = FLUSH_BYTES
-        """So much for one partition in one turn is written to its file at once, where nothing is promised."""
+        self.direct_bytes = DIRECT_BYTES
         self.tail_bytes = 0
         self.tail_bytes_max = min(TAIL_BYTES_MAX, options.reserve_bytes * 3 // 4) or TAIL_BYTES_MAX
         self.files = OpenFiles(disk, options.open_files_max)

@@ -10,8 +10,10 @@ from braidmq.log.embedded._disk import Disk, File
 from braidmq.log.embedded._partition import PartitionLog, TailBatch
 from braidmq.log.embedded._segment import Segment
 
-FLUSH_BYTES = 64 * 1024
+FLUSH_BYTES = 128 * 1024
 """A partition with so much in its tail is due."""
+DIRECT_BYTES = 64 * 1024
+"""So much for one partition in one turn is written to its file at once, where nothing is promised."""
 
 
 class TailWrite(NamedTuple):

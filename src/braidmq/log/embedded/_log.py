@@ -59,6 +59,8 @@ READERS = 4
 JOURNAL_FILES_CHECKPOINT = 2
 JOURNAL_FILES_MAX = 12
 """When so many journal files are in use, a checkpoint begins; and turns wait for one."""
+SYNC_WORTH_BYTES = 256 * 1024
+"""How much should have been written for each segment that a checkpoint syncs."""
 
 T = TypeVar("T")
 _logger = structlog.get_logger(__name__)
@@ -177,7 +179,7 @@ class EmbeddedLog:
         files = engine.journal.kept_bytes / engine.options.journal_file_bytes
         if files >= JOURNAL_FILES_CHECKPOINT and not self._is_durable:
             self._flush_wanted = True
-        elif files >= JOURNAL_FILES_CHECKPOINT and self._checkpoint_task is None:
+        elif self._checkpoint_task is None and files >= self._checkpoint_files():
             self._begin_checkpoint()
         if engine.tail_bytes >= engine.tail_bytes_max * 3 // 4:
             self._flush_wanted = True
@@ -185,6 +187,12 @@ class EmbeddedLog:
             self._begin_flush(everything=True)
         is_behind = files >= JOURNAL_FILES_MAX or engine.tail_bytes >= engine.tail_bytes_max
         return is_behind and (self._flushing or self._checkpoint_task is not None)
+
+    def _checkpoint_files(self) -> float:
+        """How full the journal is when a checkpoint is worth it: the more files it has to sync, the later."""
+        worth_bytes = len(self._engine.files) * SYNC_WORTH_BYTES
+        files = worth_bytes / self._engine.options.journal_file_bytes
+        return min(max(JOURNAL_FILES_CHECKPOINT, files), JOURNAL_FILES_MAX * 3 / 4)
 
     def _begin_flush(self, *, everything: bool = False) -> None:
         assert not self._flushing, "one flush at a time"

@@ -28,7 +28,7 @@ class LogOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The longest time between a write and the sync of its segment, when `flush` is `commit`."""
     maintenance_interval_s: int = 60
     """How often retention and compaction are looked at."""
-    reserve_bytes: int = 64 * MIB
+    reserve_bytes: int = 128 * MIB
     """Kept aside, so that there is room to delete when the disk is full."""
     producer_expiry_ms: int = 24 * 60 * 60 * 1000
     """Idempotent producers that were silent for so long are forgotten."""
