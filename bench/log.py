@@ -243,6 +243,11 @@ asyncio.run(main())
 """
 
 
+def write_until_killed(folder: Path, partitions: int) -> None:
+    bench = str(Path(__file__).parent)
+    subprocess.run([sys.executable, "-c", KILLED_WRITER, str(folder), str(partitions), bench], check=False)
+
+
 async def start_times(work: Workplace, total_bytes: int) -> tuple[float, float]:
     """Seconds to open after a clean stop, and after kill -9 in the middle of writing to all partitions."""
     folder = work.fresh()
@@ -251,10 +256,7 @@ async def start_times(work: Workplace, total_bytes: int) -> tuple[float, float]:
     clean = statistics.median(start_in_child(folder, "close") for _ in range(3))
     killed = []
     for _ in range(3):
-        subprocess.run(
-            [sys.executable, "-c", KILLED_WRITER, str(folder), str(partitions), str(Path(__file__).parent)],
-            check=False,
-        )
+        await asyncio.to_thread(write_until_killed, folder, partitions)
         killed.append(start_in_child(folder, "close"))
     shutil.rmtree(folder)
     return clean, statistics.median(killed)
@@ -365,7 +367,7 @@ async def bench_read(work: Workplace, rounds: int, size: int) -> list[Figure]:
     ]
 
 
-async def bench_start(work: Workplace, rounds: int, size: int) -> list[Figure]:
+async def bench_start(work: Workplace, _rounds: int, _size: int) -> list[Figure]:
     figures = []
     for gigabytes in (1, 5):
         clean, killed = await start_times(work, gigabytes * 1024 * MIB)
@@ -377,7 +379,7 @@ async def bench_start(work: Workplace, rounds: int, size: int) -> list[Figure]:
     return figures
 
 
-async def bench_idle(work: Workplace, rounds: int, size: int) -> list[Figure]:
+async def bench_idle(work: Workplace, _rounds: int, _size: int) -> list[Figure]:
     resident_mb, files = await asyncio.to_thread(idle_node, work)
     return [
         Figure(

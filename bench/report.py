@@ -11,8 +11,9 @@ from typing import NamedTuple
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 HEAD = """# Benchmarks
 
-Made by commands, not by hand: each section names the command that wrote it. Ratios are measured in one run, alternating,
-median of the rounds; absolute figures depend on the machine and its other work, and are given for orientation only.
+Made by commands, not by hand: each section names the command that wrote it. Ratios are measured in one run,
+alternating, median of the rounds; absolute figures depend on the machine and its other work, and are given for
+orientation only.
 """
 
 
@@ -58,17 +59,20 @@ def table(figures: list[Figure]) -> str:
     """The figures as a Markdown table."""
     rows = ["| what | measured | wanted | | |", "|---|---|---|---|---|"]
     rows += [
-        f"| {figure.what} | **{figure.measured}** | {figure.wanted} | {'ok' if figure.reached else 'missed'} | {figure.detail} |"
+        f"| {figure.what} | **{figure.measured}** | {figure.wanted} | {_verdict(figure)} | {figure.detail} |"
         for figure in figures
     ]
     return "\n".join(rows)
 
 
+def _verdict(figure: Figure) -> str:
+    return "ok" if figure.reached else "missed"
+
+
 def print_figures(figures: list[Figure]) -> None:
     width = max(len(figure.what) for figure in figures)
     for figure in figures:
-        mark = "ok    " if figure.reached else "MISSED"
-        print(f"{mark} {figure.what:<{width}}  {figure.measured:>8}  ({figure.wanted})  {figure.detail}")
+        print(f"{_verdict(figure):<6} {figure.what:<{width}}  {figure.measured:>8}  ({figure.wanted})  {figure.detail}")
 
 
 def write_figures(key: str, title: str, command: str, figures: list[Figure]) -> None:

@@ -1,15 +1,18 @@
 """The port: what every log promises, whoever keeps the bytes.
 
-A log is a set of partitions, each known by the small number that the catalog gave it. A partition is a sequence of record
-batches; the log never looks at the records inside, except to find a time, to compact and to read a transaction's marker.
+A log is a set of partitions, each known by the small number that the catalog gave it. A partition is a sequence of
+record batches; the log never looks at the records inside, except to find a time, to compact and to read a
+transaction's marker.
 
 Promises, held by one contract suite over all adapters:
 - an append that was answered is kept, and seen by readers from then on (how durably is the adapter's `flush`);
 - an append that was refused left nothing behind;
 - offsets are given without gaps, and readers never see an offset go back;
-- a reader gets whole batches, the first one holding the offset it asked for, or an error that names the damage: never a hole.
+- a reader gets whole batches, the first one holding the offset it asked for, or an error that names the damage: never
+  a hole.
 
-Calls that can be answered from memory are plain functions, because they run for every request; all others are coroutines.
+Calls that can be answered from memory are plain functions, because they run for every request; all others are
+coroutines.
 """
 
 import asyncio
@@ -36,7 +39,8 @@ AppendResult = Appended | BraidError
 
 
 class Bounds(NamedTuple):
-    """Offsets of a partition: the first kept, the first that an open transaction may still change, the next to be written."""
+    """Offsets of a partition: the first kept, the first that an open transaction may still change, the next to be
+    written."""
 
     start: int
     stable: int

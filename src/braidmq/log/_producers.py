@@ -1,7 +1,9 @@
-"""What a partition remembers of its producers: enough to know a duplicate, a gap, a fenced producer, an open transaction.
+"""What a partition remembers of its producers: enough to know a duplicate, a gap, a fenced producer, an open
+transaction.
 
-All of it follows from the headers of the batches in the partition, so a log rebuilds it by showing `Producers` every batch
-again. Values are immutable and replaced whole: a journal that could not be written is undone by putting the old ones back.
+All of it follows from the headers of the batches in the partition, so a log rebuilds it by showing `Producers` every
+batch again. Values are immutable and replaced whole: a journal that could not be written is undone by putting the old
+ones back.
 
 The rules are Kafka's. A batch of a known producer is one of: a duplicate of one of its last five (answered with the old
 offset), the next in sequence (taken), anything else (refused).

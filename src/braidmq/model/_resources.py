@@ -30,7 +30,7 @@ class Instance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Partition(msgspec.Struct, frozen=True, order=True):
-    """One ordered log of a topic. `number` is given once by the catalog, unique in the node's life, never used again."""
+    """One ordered log of a topic. `number` is given by the catalog, unique, and never used again."""
 
     topic_id: UUID
     index: int

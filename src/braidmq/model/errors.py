@@ -1,7 +1,7 @@
 """Every error of the house. A class is a kind of failure; its `code` is stable and may be shown to machines.
 
-The docstring is the message when none is given. `retriable` says that the same call may succeed later without any change
-by the caller; protocols translate code and retriability into their own numbers.
+The docstring is the message when none is given. `retriable` says that the same call may succeed later without any
+change by the caller; protocols translate code and retriability into their own numbers.
 """
 
 from typing import ClassVar

@@ -26,7 +26,8 @@ def check_instance_name(name: str) -> str:
 
 
 def check_group_name(name: str) -> str:
-    """The name itself, or InvalidName. Kafka lets a group have any text, so only emptiness, length and controls are refused."""
+    """The name itself, or InvalidName. Kafka lets a group have any text, so only emptiness, length and controls are
+    refused."""
     if not 0 < len(name) <= GROUP_NAME_LENGTH_MAX:
         raise InvalidName(f"a group name has 1 to {GROUP_NAME_LENGTH_MAX} characters, this one has {len(name)}")
     if any(ord(character) < 32 for character in name):

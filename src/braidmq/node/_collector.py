@@ -1,7 +1,8 @@
 """The garbage collector, set up for a process that holds much and leaks nothing.
 
-Nearly everything that is made for a request dies with its last reference. The collector's own rounds, which look at every
-list and tuple that is alive, cost as much as all the rest of an append when a thousand partitions are written to.
+Nearly everything that is made for a request dies with its last reference. The collector's own rounds, which look at
+every list and tuple that is alive, cost as much as all the rest of an append when a thousand partitions are written
+to.
 """
 
 import gc

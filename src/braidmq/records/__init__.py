@@ -1,7 +1,8 @@
 """RecordBatch v2, the one format in which every record in every log lies, and the mapping of messages to records.
 
-Most of the house handles a batch as opaque bytes behind a 61-byte header (`Batch`). Only where a record itself is needed
-(another protocol reads it, a time is looked up, a topic is compacted) is it opened, with a bound on what may come out.
+Most of the house handles a batch as opaque bytes behind a 61-byte header (`Batch`). Only where a record itself is
+needed (another protocol reads it, a time is looked up, a topic is compacted) is it opened, with a bound on what may
+come out.
 """
 
 from braidmq.records._batch import (

@@ -119,7 +119,8 @@ def parse_batch(buffer: Buffer, position: int = 0) -> Batch:
 
 
 def split_batches(buffer: Buffer) -> list[Batch]:
-    """What a producer sent, batch by batch, each one checked. Raises InvalidBatch, CorruptBatch, UnsupportedCompression."""
+    """What a producer sent, batch by batch, each one checked. Raises InvalidBatch, CorruptBatch,
+    UnsupportedCompression."""
     batches = []
     position = 0
     while position < len(buffer):
@@ -130,7 +131,8 @@ def split_batches(buffer: Buffer) -> list[Batch]:
             raise UnsupportedCompression(f"the record batch names compression {batch.attributes & _CODEC_MASK}")
         if batch.record_count < 1 or batch.last_offset_delta != batch.record_count - 1:
             raise InvalidBatch(
-                f"the record batch claims {batch.record_count} records and a last offset delta of {batch.last_offset_delta}"
+                f"the record batch claims {batch.record_count} records"
+                f" and a last offset delta of {batch.last_offset_delta}"
             )
         batches.append(batch)
         position += batch.size_bytes

@@ -4,12 +4,12 @@ Begun and finished between turns by the engine's thread; `run` waits for the dis
 writes is decided when it begins, so that the log goes on changing while it runs.
 """
 
-import errno
 from typing import NamedTuple
 from uuid import UUID
 
 from braidmq.log.embedded._disk import Disk, File
 from braidmq.log.embedded._engine import Engine
+from braidmq.log.embedded._health import is_full
 from braidmq.log.embedded._manifest import (
     Edit,
     GroupEdit,
@@ -154,10 +154,10 @@ def finish_checkpoint(engine: Engine, checkpoint: Checkpoint, error: OSError | N
         if checkpoint.journal_sequence >= 0:
             engine.journal.release(checkpoint.journal_sequence)
         return
-    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+    if not is_full(error):
         engine.fail(error, "a checkpoint")
         return
-    engine.note_full()
+    engine.health.note_full()
     engine.doomed += checkpoint.doomed
     engine.dirty_groups |= checkpoint.dirty_groups
     engine.folder_dirty = engine.folder_dirty or checkpoint.sync_folder

@@ -1,8 +1,9 @@
 """Compaction: of every key, the last record stays. Sealed segments are written anew without what was superseded.
 
-Only what committed readers can see is touched. Offsets stay as they are, so gaps appear; a batch keeps the range it had.
-Records of aborted transactions go; deletions (records without a value) and transaction markers stay until they have been
-through one compaction and are older than `delete.retention.ms`, so that a reader who is slow still learns of them.
+Only what committed readers can see is touched. Offsets stay as they are, so gaps appear; a batch keeps the range it
+had. Records of aborted transactions go; deletions (records without a value) and transaction markers stay until they
+have been through one compaction and are older than `delete.retention.ms`, so that a reader who is slow still learns of
+them.
 
 The new files are of the next generation. They count from the checkpoint on whose manifest names them; a crash before
 that leaves the old files in force, and the new ones are removed by the recovery.

@@ -1,25 +1,21 @@
 """The embedded log without a clock, a thread or an event loop of its own. Hot path: `append` runs for every batch.
 
-A *turn* is what was appended between two calls of `commit_turn`. Committing a turn writes one frame with all of its batches
-to the journal. With flush = commit the turn then waits for a `SyncJob`, which another thread may run while new turns are
-written; `synced` shows them to readers and answers. With flush = interval it is shown at once.
+A *turn* is what was appended between two calls of `commit_turn`. Committing a turn writes one frame with all of its
+batches to the journal. With flush = commit the turn then waits for a `SyncJob`, which another thread may run while new
+turns are written; `synced` shows them to readers and answers. With flush = interval it is shown at once.
 
 The batches stay in memory, in the *tail* of their partition, until a `FlushJob` has written them to the segment's file.
 Only with flush = interval, a partition that has much to write skips the journal and goes to its file directly.
 
 A full disk is met by the journal before anything is promised: offsets and producers are put back, and the callers hear
-StorageFull. What is in a tail then always finds room, because no more is kept in tails than the reserve file sets aside.
-An error of any other kind leaves the truth unknown: the engine fails for good, answers nothing more, and only a restart,
-which reads the disk, may go on.
+StorageFull. What is in a tail then always finds room, because no more is kept in tails than the reserve file sets
+aside. An error of any other kind leaves the truth unknown: the engine fails for good, answers nothing more, and only a
+restart, which reads the disk, may go on.
 """
 
-import errno
-import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
-
-import msgspec
 
 from braidmq.log._policy import Policy, policy_of
 from braidmq.log._port import Appended, AppendResult, GroupOffset
@@ -29,75 +25,32 @@ from braidmq.log.embedded._disk import Disk
 from braidmq.log.embedded._files import OpenFiles
 from braidmq.log.embedded._flush import FLUSH_BYTES, FlushJob, TailWrite, plan_write
 from braidmq.log.embedded._frames import FrameFormat
+from braidmq.log.embedded._health import DiskHealth, is_full
 from braidmq.log.embedded._manifest import Manifest, Picture
 from braidmq.log.embedded._options import LogOptions
 from braidmq.log.embedded._partition import PartitionLog, Pending, TailBatch
 from braidmq.log.embedded._segment import Segment
+from braidmq.log.embedded._turn import (
+    WHOLE,
+    Answer,
+    Done,
+    JournalNote,
+    SyncJob,
+    Turn,
+    offsets_entry,
+    start_entry,
+)
 from braidmq.model import BraidError, Topic
-from braidmq.model.errors import LogClosed, StorageFailed, StorageFull, UnknownPartition
+from braidmq.model.errors import LogClosed, StorageFailed, UnknownPartition
 from braidmq.records import BATCH_OVERHEAD_BYTES, Batch, batch_prefix
 
 LEADER_EPOCH = 0
 PREFIX_BYTES = 16
 TURN_BYTES_MAX = 4 * 1024 * 1024
-RESERVE_NAME = "reserve"
-FREE_CHECK_BYTES = 16 * 1024 * 1024
-FULL_CHECK_MS = 200
 TAIL_BYTES_MAX = 48 * 1024 * 1024
-
-Answer = Callable[[list[AppendResult]], None]
-Done = Callable[[BraidError | None], None]
-
-WHOLE = -1
-"""In place of a partition's number: these are all offsets of the group."""
 
 _new = tuple.__new__
 """Makes a named tuple in a third of the time; for the two that are made for every batch."""
-
-
-class Turn:
-    """Everything between two commits."""
-
-    __slots__ = ("answers", "batches", "marks", "notes", "partitions", "sequence", "size_bytes")
-
-    def __init__(self) -> None:
-        self.partitions: list[PartitionLog] = []
-        self.answers: list[tuple[Answer, list[AppendResult]]] = []
-        self.notes: list[JournalNote] = []
-        self.marks: list[tuple[PartitionLog, int]] = []
-        """How far readers may see once the turn is kept."""
-        self.sequence = 0
-        self.size_bytes = 0
-        self.batches = 0
-
-
-class JournalNote:
-    """A change that is no batch: kept in the journal, applied when the turn is shown."""
-
-    __slots__ = ("apply", "done", "parts")
-
-    def __init__(self, parts: list[bytes], apply: Callable[[], None], done: Done) -> None:
-        self.parts = parts
-        self.apply = apply
-        self.done = done
-
-
-class SyncJob:
-    """One wait for the disk; `run` may be called in another thread."""
-
-    __slots__ = ("_disk", "_files", "sequence", "took_us")
-
-    def __init__(self, disk: Disk, sequence: int, files: list[journal.JournalFile]) -> None:
-        self._disk = disk
-        self._files = files
-        self.sequence = sequence
-        self.took_us = 0
-
-    def run(self) -> None:
-        """Raises OSError, after which nothing may be trusted that was not known to be durable before."""
-        began = time.perf_counter_ns()
-        journal.sync_files(self._disk, self._files)
-        self.took_us = (time.perf_counter_ns() - began) // 1000
 
 
 class Engine:
@@ -118,6 +71,8 @@ class Engine:
         """Partitions whose tails are due to be flushed."""
         self.due_bytes = FLUSH_BYTES
         """How much a tail holds when it is due; less where many partitions share the room."""
+        self.direct_bytes = FLUSH_BYTES
+        """So much for one partition in one turn is written to its file at once, where nothing is promised."""
         self.tail_bytes = 0
         self.tail_bytes_max = min(TAIL_BYTES_MAX, options.reserve_bytes * 3 // 4) or TAIL_BYTES_MAX
         self.files = OpenFiles(disk, options.open_files_max)
@@ -128,8 +83,7 @@ class Engine:
         """Segment files were made since the folder was last synced."""
         self.doomed: list[Segment] = []
         """Segments that nothing refers to; their files go once the manifest says so."""
-        self.failure: StorageFailed | None = None
-        self.full = False
+        self.health = DiskHealth(disk, options.reserve_bytes, now_ms)
         self.closed = False
         self.appended_batches = self.appended_bytes = self.read_bytes = 0
         self.group_commits = self.sync_us_total = 0
@@ -138,8 +92,6 @@ class Engine:
         self._durable = options.flush == "commit"
         self._turn: Turn | None = None
         self._unsynced: deque[Turn] = deque()
-        self._written_since_check = 0
-        self._full_checked_ms = 0
 
     # Appending.
 
@@ -305,7 +257,8 @@ class Engine:
         for partition in turn.partitions:
             partition.pending = None
         if self.failure is None and (self._unsynced or (journaled and self._durable)):
-            # A turn with nothing of its own to wait for may hold a duplicate whose first copy is on its way to the disk.
+            # A turn with nothing of its own to wait for may hold a duplicate whose first copy is on its way to the
+            # disk.
             turn.sequence = self.journal.sequence
             self._unsynced.append(turn)
             return True
@@ -318,7 +271,9 @@ class Engine:
             return turn.partitions
         journaled = []
         for partition in turn.partitions:
-            if partition.tail_bytes >= FLUSH_BYTES and not partition.flushing:
+            pending = partition.pending
+            assert pending is not None
+            if pending.size_bytes >= self.direct_bytes and not partition.flushing:
                 self._write_directly(turn, partition)
             else:
                 journaled.append(partition)
@@ -421,9 +376,8 @@ class Engine:
                 self.fail(error, segment.name)
 
     def _note_write_error(self, error: OSError, what: str) -> BraidError:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            self.note_full()
-            return StorageFull()
+        if is_full(error):
+            return self.health.note_full()
         return self.fail(error, what)
 
     # Flushing tails to the segments' files.
@@ -511,51 +465,18 @@ class Engine:
 
     def _refusal(self, *, deleting: bool = False) -> BraidError | None:
         """Why nothing can be taken now, if so."""
-        if self.failure is not None:
-            return self.failure
-        if self.closed:
-            return LogClosed()
-        if self.full and not deleting and not self._has_room_again():
-            return StorageFull()
-        return None
-
-    def note_full(self) -> None:
-        """Refuse writes from now on, and give up the reserve so that deleting has room to work."""
-        self.full = True
-        self._full_checked_ms = self.now_ms()
-        self.disk.remove(RESERVE_NAME)
-
-    def _has_room_again(self) -> bool:
-        now_ms = self.now_ms()
-        if now_ms - self._full_checked_ms < FULL_CHECK_MS:
-            return False
-        self._full_checked_ms = now_ms
-        if self.disk.free_bytes() < 2 * self.options.reserve_bytes:
-            return False
-        self.full = not self.make_reserve()
-        return not self.full
-
-    def make_reserve(self) -> bool:
-        """Set the reserve aside; False when there is no room for it."""
-        if not self.options.reserve_bytes:
-            return True
-        try:
-            self.disk.allocate(RESERVE_NAME, self.options.reserve_bytes)
-        except OSError:
-            # Whatever the reason, the reserve is not there; writes meet the reason themselves.
-            self.disk.remove(RESERVE_NAME)
-            return False
-        return True
+        return LogClosed() if self.closed else self.health.refusal(deleting=deleting)
 
     def fail(self, error: BaseException, what: str) -> StorageFailed:
         """The truth on disk is unknown: never acknowledge anything again."""
-        if self.failure is None:
-            self.failure = StorageFailed(
-                f"the disk failed at {what}: {error}; nothing more is acknowledged, restart the node to read the disk again"
-            )
-            while self._unsynced:
-                self._refuse_turn(self._unsynced.popleft(), self.failure)
-        return self.failure
+        failure = self.health.fail(error, what)
+        while self._unsynced:
+            self._refuse_turn(self._unsynced.popleft(), failure)
+        return failure
+
+    @property
+    def failure(self) -> StorageFailed | None:
+        return self.health.failure
 
     def _refuse_turn(self, turn: Turn, refusal: BraidError) -> None:
         for note in turn.notes:
@@ -601,15 +522,11 @@ class Engine:
             if partition.watchers:
                 for watcher in tuple(partition.watchers.values()):
                     watcher(partition.number)
-        self._check_room(turn.size_bytes)
+        self.health.note_written(turn.size_bytes)
 
-    def _check_room(self, written_bytes: int) -> None:
-        """A disk that is nearly full is treated as full while the reserve is still there."""
-        self._written_since_check += written_bytes
-        if self._written_since_check >= FREE_CHECK_BYTES:
-            self._written_since_check = 0
-            if not self.full and self.disk.free_bytes() < self.options.reserve_bytes:
-                self.note_full()
+    def has_unsaved(self) -> bool:
+        """Whether there is anything that the manifest does not know."""
+        return bool(self.dirty_groups or self.doomed) or any(p.dirty for p in self.partitions.values())
 
     @property
     def has_unsynced(self) -> bool:
@@ -654,16 +571,3 @@ class Engine:
             if (partition := self.partitions.get(snapshot.number)) is not None:
                 partition.restore(snapshot)
         self.groups = picture.groups
-
-
-def offsets_entry(group: str, offsets: Mapping[int, GroupOffset | None], *, whole: bool = False) -> list[bytes]:
-    """A group's offsets for the journal; with `whole`, they replace all that it had."""
-    payload = msgspec.msgpack.encode((group, {WHOLE: None, **offsets} if whole else offsets))
-    return [journal.encode_entry(journal.GROUP_OFFSETS, journal.NO_TOPIC, 0, 0, 0, len(payload)), payload]
-
-
-def start_entry(partition: PartitionLog, start_offset: int) -> bytes:
-    """A partition's start for the journal."""
-    return journal.encode_entry(
-        journal.START_OFFSET, partition.topic_id, partition.index, start_offset, start_offset, 0
-    )

@@ -1,7 +1,7 @@
 """Flushing: the batches that only the journal and memory hold are written to the files of their segments.
 
-It happens behind the back of the writers, in another thread and for many batches of a partition at once, because a small
-write to each of a thousand files costs more than twice as much as few large ones.
+It happens behind the back of the writers, in another thread and for many batches of a partition at once, because a
+small write to each of a thousand files costs more than twice as much as few large ones.
 """
 
 from typing import NamedTuple

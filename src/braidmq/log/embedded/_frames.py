@@ -2,12 +2,13 @@
 
     salt 8 bytes | crc u32 | sequence u64 | durable u64 | floor u64 | size u32 | payload | zeroes up to the next page
 
-The CRC-32C covers everything behind itself. The salt was drawn when the log was made, so that no message, however it was
-composed, can be taken for a frame. Sequence numbers rise by one from frame to frame, so what an earlier life of a recycled
-file left behind is never taken for its continuation. `durable` is the last sequence that was known to be on disk when the
-frame was written: a frame at or below it that cannot be read was not torn, it was damaged. It is 0 where nothing is
-promised to be on disk. `floor` is the first sequence that anybody could still need: files with frames below it are reused.
-A frame begins on a page of its own, so that writing one never touches another that is on its way to the disk.
+The CRC-32C covers everything behind itself. The salt was drawn when the log was made, so that no message, however it
+was composed, can be taken for a frame. Sequence numbers rise by one from frame to frame, so what an earlier life of a
+recycled file left behind is never taken for its continuation. `durable` is the last sequence that was known to be on
+disk when the frame was written: a frame at or below it that cannot be read was not torn, it was damaged. It is 0 where
+nothing is promised to be on disk. `floor` is the first sequence that anybody could still need: files with frames below
+it are reused. A frame begins on a page of its own, so that writing one never touches another that is on its way to the
+disk.
 """
 
 import struct
@@ -25,6 +26,9 @@ _CRC = struct.Struct(">I")
 _CHECKED_AT = SALT_BYTES + _CRC.size
 HEADER_BYTES = _CHECKED_AT + _CHECKED.size
 _SCAN_BYTES = 1024 * 1024
+
+FIRST_SEQUENCE = 1
+"""What a new journal counts on from. So `durable` is 0 only in frames that promise nothing."""
 
 
 class Frame(NamedTuple):

@@ -1,11 +1,12 @@
 """The journal: what makes an acknowledgement durable, shared by all partitions.
 
-One turn of the log is one frame and, with the turns that came while the disk was busy, one sync, however many partitions
-it touched. A frame holds entries: the batches of one partition, group offsets, or a partition's new start.
+One turn of the log is one frame and, with the turns that came while the disk was busy, one sync, however many
+partitions it touched. A frame holds entries: the batches of one partition, group offsets, or a partition's new start.
 
-The journal is a small ring of files that are written over once their content is unnecessary; a file that already has its
-blocks is written three times as fast, and synced twice as fast, as one that grows. Content is unnecessary when a checkpoint
-covers it. Where nothing is promised to be on disk (flush = interval), it is enough that the segments' files hold it.
+The journal is a small ring of files that are written over once their content is unnecessary; a file that already has
+its blocks is written three times as fast, and synced twice as fast, as one that grows. Content is unnecessary when a
+checkpoint covers it. Where nothing is promised to be on disk (flush = interval), it is enough that the segments' files
+hold it.
 
 An entry of batches holds them as their producers sent them; their offsets follow from the entry's first.
 """
@@ -17,7 +18,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from braidmq.log.embedded._disk import Disk, File
-from braidmq.log.embedded._frames import Frame, FrameFormat
+from braidmq.log.embedded._frames import FIRST_SEQUENCE, Frame, FrameFormat
 
 FOLDER = "journal"
 ENTRY = struct.Struct(">B16siqqI")
@@ -28,8 +29,6 @@ GROUP_OFFSETS = 2
 START_OFFSET = 3
 
 NO_TOPIC = bytes(16)
-FIRST_SEQUENCE = 1
-"""No frame has it; so `durable` is 0 only in frames that promise nothing."""
 
 
 class Entry(NamedTuple):
@@ -189,7 +188,8 @@ class JournalFrame(NamedTuple):
 def frames_behind(
     format: FrameFormat, files: Sequence[JournalFile], sequence: int
 ) -> tuple[list[JournalFrame], JournalFrame | None]:
-    """All frames behind the sequence, without a gap; and the last frame of the chain, which may be the one of that sequence."""
+    """All frames behind the sequence, without a gap; and the last frame of the chain, which may be the one of that
+    sequence."""
     runs = [(run, file) for file in files if (run := format.run(file.file))]
     sequence = max([sequence, *(run[-1].floor - 1 for run, _ in runs)])
     found: list[JournalFrame] = []

@@ -24,7 +24,7 @@ from braidmq.log.embedded._checkpoint import (
 )
 from braidmq.log.embedded._compaction import begin_compaction, finish_compaction
 from braidmq.log.embedded._disk import Disk, RealDisk
-from braidmq.log.embedded._engine import Engine, SyncJob
+from braidmq.log.embedded._engine import Engine
 from braidmq.log.embedded._flush import FlushJob
 from braidmq.log.embedded._frames import FrameFormat
 from braidmq.log.embedded._lock import FolderLock, read_salt
@@ -42,6 +42,7 @@ from braidmq.log.embedded._reader import (
 )
 from braidmq.log.embedded._recovery import Recovery, recover
 from braidmq.log.embedded._retention import apply_retention
+from braidmq.log.embedded._turn import SyncJob
 from braidmq.log.embedded._watches import PartitionWatch
 from braidmq.model import BraidError, Topic
 from braidmq.model.errors import DamagedLog, OffsetOutOfRange, StorageFailed, StorageFull, UnknownPartition
@@ -109,7 +110,8 @@ class EmbeddedLog:
         clock: Callable[[], int] = now_ms,
         disk: Disk | None = None,
     ) -> "EmbeddedLog":
-        """Lock the folder, recover what is in it, and begin. Raises DataFolderInUse, DamagedLog, StorageFull, StorageFailed."""
+        """Lock the folder, recover what is in it, and begin. Raises DataFolderInUse, DamagedLog, StorageFull,
+        StorageFailed."""
         lock = FolderLock(folder)
         try:
             engine, recovery = await asyncio.to_thread(
@@ -321,14 +323,11 @@ class EmbeddedLog:
         self._check_usable()
         engine.add_partitions(topic.id, topic.partition_numbers, policy)
         await self._run_checkpoint(lambda: begin_edit(engine, [topic_edit(engine, topic.id)], []))
-        self._check_usable()
 
     async def delete_topic(self, topic_id: UUID) -> None:
         if topic_id not in self._engine.topics:
             return
         await self._run_checkpoint(lambda: begin_edit(self._engine, [TopicDeleted(topic_id)], []))
-        if self._engine.failure is not None:
-            raise self._engine.failure
         self._engine.drop_topic(topic_id)
         await self._checkpoint()
 
@@ -387,7 +386,7 @@ class EmbeddedLog:
         if engine.tail_bytes and not self._flushing:
             self._begin_flush(everything=True)
         now = self._loop.time()
-        if now >= self._checkpoint_at and self._checkpoint_task is None and self._has_unsaved():
+        if now >= self._checkpoint_at and self._checkpoint_task is None and self._engine.has_unsaved():
             self._begin_checkpoint()
         if now >= self._maintain_at + engine.options.maintenance_interval_s and self._maintenance_task is None:
             self._maintain_at = now
@@ -396,10 +395,6 @@ class EmbeddedLog:
     def _tick_interval(self) -> float:
         options = self._engine.options
         return min(TICK_S, options.flush_interval_ms / 1000) if options.flush == "interval" else TICK_S
-
-    def _has_unsaved(self) -> bool:
-        engine = self._engine
-        return bool(engine.dirty_groups or engine.doomed) or any(p.dirty for p in engine.partitions.values())
 
     def _begin_checkpoint(self) -> None:
         options = self._engine.options
@@ -416,7 +411,7 @@ class EmbeddedLog:
             self._commit()
 
     async def _checkpoint(self, *, clean: bool = False) -> None:
-        await self._run_checkpoint(lambda: self._begin_full_checkpoint(clean=clean))
+        await self._run_checkpoint(lambda: self._begin_full_checkpoint(clean=clean), flush=True)
 
     def _begin_full_checkpoint(self, *, clean: bool) -> Checkpoint:
         """What came since the flush is written here and now, so that the manifest speaks of one moment."""
@@ -426,12 +421,12 @@ class EmbeddedLog:
             raise StorageFull()
         return begin_checkpoint(self._engine, clean=clean)
 
-    async def _run_checkpoint(self, begin: Callable[[], Checkpoint]) -> None:
-        """One at a time; a failed disk ends them. Raises StorageFull when there was no room."""
+    async def _run_checkpoint(self, begin: Callable[[], Checkpoint], *, flush: bool = False) -> None:
+        """One at a time. Raises StorageFull when there was no room, and the failure when the disk failed."""
         async with self._checkpoint_lock:
-            await self._flush_all()
-            if self._engine.failure is not None:
-                return
+            if flush:
+                await self._flush_all()
+            self._check_usable()
             checkpoint = begin()
             error: OSError | None = None
             try:
@@ -439,15 +434,17 @@ class EmbeddedLog:
             except OSError as failed:
                 error = failed
             finish_checkpoint(self._engine, checkpoint, error)
-        if error is not None and self._engine.failure is None:
-            raise StorageFull() from error
         self._tell_failure()
+        if error is not None:
+            raise self._engine.failure or StorageFull() from error
 
     async def _flush_all(self) -> None:
         """Wait until no flush is under way, and what was in the tails is written."""
-        while self._flushing:
-            await self._flush_idle.wait()
+        await self._no_flush()
         self._begin_flush(everything=True)
+        await self._no_flush()
+
+    async def _no_flush(self) -> None:
         while self._flushing:
             await self._flush_idle.wait()
 
@@ -465,7 +462,7 @@ class EmbeddedLog:
         for partition in list(engine.partitions.values()):
             if partition.policy.compact and engine.failure is None:
                 await self._compact(partition)
-        if self._has_unsaved():
+        if self._engine.has_unsaved():
             await self._checkpoint()
 
     async def _compact(self, partition: PartitionLog) -> None:
@@ -515,6 +512,8 @@ class EmbeddedLog:
             await self._checkpoint(clean=True)
         except StorageFull:
             _logger.warning("no room for the last checkpoint; the next start recovers from the journal")
+        except StorageFailed:
+            _logger.warning("no last checkpoint, since the disk failed; the next start reads it again")
 
     @property
     def failure(self) -> BraidError | None:
@@ -538,7 +537,7 @@ class EmbeddedLog:
             segments=sum(len(partition.segments) for partition in engine.partitions.values()),
             open_files=len(engine.files),
             damaged_ranges=sum(len(partition.damage) for partition in engine.partitions.values()),
-            storage_full=engine.full,
+            storage_full=engine.health.full,
             failed=engine.failure is not None,
         )
 

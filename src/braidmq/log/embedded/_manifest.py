@@ -1,5 +1,6 @@
-"""The manifest: what is known to be on disk outside the journal. A file of frames, each a list of edits; the first is a
-full picture, those behind it are changes. It is written anew, under the next number, when the changes outgrow the picture.
+"""The manifest: what is known to be on disk outside the journal. A file of frames, each a list of edits; the first is
+a full picture, those behind it are changes. It is written anew, under the next number, when the changes outgrow the
+picture.
 
 A partition's snapshot holds all that its segments do not say by themselves, so that a start needs to open none of them.
 """
@@ -14,7 +15,7 @@ from braidmq.log._policy import Policy
 from braidmq.log._port import GroupOffset
 from braidmq.log._producers import AbortedRange, Producer
 from braidmq.log.embedded._disk import Disk, File
-from braidmq.log.embedded._frames import FrameFormat
+from braidmq.log.embedded._frames import FIRST_SEQUENCE, FrameFormat
 from braidmq.model.errors import DamagedLog
 
 FOLDER = "manifest"
@@ -77,7 +78,8 @@ class GroupEdit(msgspec.Struct, frozen=True, array_like=True, tag=4):
 
 
 class JournalEdit(msgspec.Struct, frozen=True, array_like=True, tag=5):
-    """The journal up to this sequence is contained in what the manifest says. `clean`: and there is nothing behind it."""
+    """The journal up to this sequence is contained in what the manifest says. `clean`: and there is nothing behind
+    it."""
 
     sequence: int
     clean: bool
@@ -93,10 +95,10 @@ class Picture:
         self.topics: dict[UUID, TopicEdit] = {}
         self.partitions: dict[int, PartitionSnapshot] = {}
         self.groups: dict[str, dict[int, GroupOffset]] = {}
-        self.journal_sequence = 0
+        self.journal_sequence = FIRST_SEQUENCE
         self.clean = False
         self.damage: list[Damage] = []
-        """Edits that were made and cannot be read any more; what they said is found again by looking at the segments."""
+        """Edits that cannot be read any more; what they said is found again by looking at the segments."""
 
     def apply(self, edits: Iterable[Edit]) -> None:
         for edit in edits:
@@ -157,8 +159,8 @@ class Manifest:
                 path=path,
                 position=0,
             )
-        # Each frame is synced before the next is written: one that cannot be read while a later one can is damaged. What
-        # lies behind the last whole frame was never relied on; new frames go over it.
+        # Each frame is synced before the next is written: one that cannot be read while a later one can is damaged.
+        # What lies behind the last whole frame was never relied on; new frames go over it.
         for later in self._format.find(self._file, frames[-1].next_position):
             if later.sequence > frames[-1].sequence:
                 picture.damage.append(Damage(-1, -1, self._disk.describe(name), frames[-1].next_position))

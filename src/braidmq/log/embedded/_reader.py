@@ -3,9 +3,10 @@
 So one description serves three drivers: the event loop takes what is in the page cache at once, a thread fetches the
 rest from the disk, and the simulator does both on a disk of its own.
 
-Where a read begins is found by a hint (a reader goes on where it stopped) or by the sparse index; where it ends is a mark
-of the index, so that nothing inside has to be looked at. Bytes that this process did not write itself, or that came from
-the disk, are walked batch by batch and checked. What is wrong is reported with its place, and never stepped over.
+Where a read begins is found by a hint (a reader goes on where it stopped) or by the sparse index; where it ends is a
+mark of the index, so that nothing inside has to be looked at. Bytes that this process did not write itself, or that
+came from the disk, are walked batch by batch and checked. What is wrong is reported with its place, and never stepped
+over.
 """
 
 import itertools
@@ -64,14 +65,15 @@ def read_steps(
         raise OffsetOutOfRange(f"offset {offset} is outside of {start} to {end}", start_offset=start, end_offset=end)
     limit = stable if committed else end
     first_offset = offset
+    hint = partition.hints.get(offset) if partition.hints else None
     while offset < limit:
         if partition.damage and (damage := damage_at(partition, offset)) is not None:
             raise damaged(damage.path, damage.position, offset, "acknowledged batches are missing")
         if partition.tail and offset >= partition.tail[0].base_offset:
             return _from_tail(partition, offset, bytes_max, limit, committed)
-        hint = partition.hints.get(offset) if partition.hints else None
         if hint is not None:
             segment, position = hint
+            hint = None
         else:
             segment = partition.segments[partition.segment_at(offset)]
             found = yield from _find(disk, segment, offset)

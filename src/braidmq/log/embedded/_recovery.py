@@ -1,9 +1,9 @@
 """Opening: from what lies on disk to a log that can go on.
 
-After a clean stop the manifest says it all, and nothing else is read. Otherwise, for each partition: the segments are read
-on from where the manifest last saw them, as far as batches are whole and follow each other; the rest is cut; then the
-journal gives what the segments lack. Only what is behind the last checkpoint is read, so the time this takes does not
-depend on how much is stored.
+After a clean stop the manifest says it all, and nothing else is read. Otherwise, for each partition: the segments are
+read on from where the manifest last saw them, as far as batches are whole and follow each other; the rest is cut; then
+the journal gives what the segments lack. Only what is behind the last checkpoint is read, so the time this takes does
+not depend on how much is stored.
 
 What an acknowledged batch needs to come back is one whole copy, in its segment or in the journal. Where there is none,
 the range of offsets is recorded as damage: readers are refused there, and everything else goes on.
@@ -18,7 +18,8 @@ import msgspec
 from braidmq.log._port import GroupOffset
 from braidmq.log._producers import Producers
 from braidmq.log.embedded import _journal as journal
-from braidmq.log.embedded._checkpoint import begin_checkpoint
+from braidmq.log.embedded import _manifest as manifest
+from braidmq.log.embedded._checkpoint import begin_checkpoint, finish_checkpoint
 from braidmq.log.embedded._engine import LEADER_EPOCH, PREFIX_BYTES, Engine
 from braidmq.log.embedded._frames import HEADER_BYTES
 from braidmq.log.embedded._manifest import Damage, JournalEdit, Picture
@@ -49,6 +50,7 @@ class Recovery(NamedTuple):
 
 def recover(engine: Engine) -> Recovery:
     """Bring the engine to where it can take appends. Raises OSError, DamagedLog."""
+    _sync_folders(engine)
     picture = engine.manifest.load()
     engine.restore(picture)
     files = journal.open_files(engine.disk)
@@ -63,19 +65,25 @@ def recover(engine: Engine) -> Recovery:
     return recovery
 
 
+def _sync_folders(engine: Engine) -> None:
+    """A process that was killed may have left files whose names only memory knows; we are about to rely on them."""
+    for folder in (manifest.FOLDER, journal.FOLDER, FOLDER):
+        engine.disk.names(folder)
+        engine.disk.sync_folder(folder)
+    engine.disk.sync_folder("")
+
+
 def _open_for_use(engine: Engine, sequence: int) -> None:
     """Write down that the log is in use: from here on only a clean close makes it clean again."""
-    if engine.manifest.wants_rewrite or any(partition.dirty for partition in engine.partitions.values()):
+    if engine.manifest.wants_rewrite or engine.has_unsaved():
         checkpoint = begin_checkpoint(engine)
         checkpoint.run()
-        for sync in checkpoint.syncs:
-            sync.segment.pins -= 1
-            sync.segment.dirty = False
+        finish_checkpoint(engine, checkpoint, None)
         engine.files.close_all()
     else:
         engine.manifest.append([JournalEdit(sequence, clean=False)])
-    if not engine.make_reserve():
-        engine.note_full()
+    if not engine.health.make_reserve():
+        engine.health.note_full()
 
 
 def _repair(engine: Engine, picture: Picture, files: list[journal.JournalFile]) -> tuple[int, Recovery]:
@@ -92,11 +100,22 @@ def _repair(engine: Engine, picture: Picture, files: list[journal.JournalFile]) 
     for number, end_offset in promised.items():
         _note_missing_end(engine, engine.partitions[number], end_offset)
     for partition in engine.partitions.values():
+        _reach_start(engine, partition)
         partition.visible_offset = partition.end_offset
         damage += partition.damage
     # Strays that were not replayed must never be taken for frames of the life that begins now.
     sequence = strays[-1].sequence if strays else sequence
     return sequence, Recovery(False, len(frames), cut_bytes, damage)
+
+
+def _reach_start(engine: Engine, partition: PartitionLog) -> None:
+    """Where nothing was promised, the start may be known while the batches up to it are lost: it goes on from there."""
+    if partition.end_offset < partition.start_offset:
+        for segment in partition.segments:
+            engine.doom(segment)
+        partition.segments = []
+        partition.end_offset = partition.start_offset
+        partition.dirty = True
 
 
 def _note_missing_end(engine: Engine, partition: PartitionLog, end_offset: int) -> None:

@@ -22,7 +22,8 @@ READ_AHEAD_BYTES = 4 * 1024 * 1024
 
 
 class Segment:
-    """A file of a partition. `end_offset` is behind the last batch; in a compacted segment there may be gaps before it."""
+    """A file of a partition. `end_offset` is behind the last batch; in a compacted segment there may be gaps before
+    it."""
 
     __slots__ = (
         "base_offset",

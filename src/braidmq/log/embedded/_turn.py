@@ -1,0 +1,76 @@
+"""A turn of the engine, what it writes to the journal besides batches, and the wait for the disk that ends it."""
+
+import time
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from braidmq.log._port import AppendResult, GroupOffset
+from braidmq.log.embedded import _journal as journal
+from braidmq.log.embedded._disk import Disk
+from braidmq.log.embedded._partition import PartitionLog
+from braidmq.model import BraidError
+
+Answer = Callable[[list[AppendResult]], None]
+Done = Callable[[BraidError | None], None]
+
+WHOLE = -1
+"""In place of a partition's number: these are all offsets of the group."""
+
+
+class Turn:
+    """Everything between two commits."""
+
+    __slots__ = ("answers", "batches", "marks", "notes", "partitions", "sequence", "size_bytes")
+
+    def __init__(self) -> None:
+        self.partitions: list[PartitionLog] = []
+        self.answers: list[tuple[Answer, list[AppendResult]]] = []
+        self.notes: list[JournalNote] = []
+        self.marks: list[tuple[PartitionLog, int]] = []
+        """How far readers may see once the turn is kept."""
+        self.sequence = 0
+        self.size_bytes = 0
+        self.batches = 0
+
+
+class JournalNote:
+    """A change that is no batch: kept in the journal, applied when the turn is shown."""
+
+    __slots__ = ("apply", "done", "parts")
+
+    def __init__(self, parts: list[bytes], apply: Callable[[], None], done: Done) -> None:
+        self.parts = parts
+        self.apply = apply
+        self.done = done
+
+
+class SyncJob:
+    """One wait for the disk; `run` may be called in another thread."""
+
+    __slots__ = ("_disk", "_files", "sequence", "took_us")
+
+    def __init__(self, disk: Disk, sequence: int, files: list[journal.JournalFile]) -> None:
+        self._disk = disk
+        self._files = files
+        self.sequence = sequence
+        self.took_us = 0
+
+    def run(self) -> None:
+        """Raises OSError, after which nothing may be trusted that was not known to be durable before."""
+        began = time.perf_counter_ns()
+        journal.sync_files(self._disk, self._files)
+        self.took_us = (time.perf_counter_ns() - began) // 1000
+
+
+def offsets_entry(group: str, offsets: Mapping[int, GroupOffset | None], *, whole: bool = False) -> list[bytes]:
+    """A group's offsets for the journal; with `whole`, they replace all that it had."""
+    payload = msgspec.msgpack.encode((group, {WHOLE: None, **offsets} if whole else offsets))
+    return [journal.encode_entry(journal.GROUP_OFFSETS, journal.NO_TOPIC, 0, 0, 0, len(payload)), payload]
+
+
+def start_entry(partition: PartitionLog, start_offset: int) -> bytes:
+    """A partition's start for the journal."""
+    return journal.encode_entry(
+        journal.START_OFFSET, partition.topic_id, partition.index, start_offset, start_offset, 0
+    )
