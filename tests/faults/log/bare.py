@@ -17,11 +17,13 @@ from braidmq.log.embedded._recovery import recover
 from braidmq.model import BraidError
 from braidmq.model.errors import DamagedLog
 from braidmq.records import Batch
-from tests.faults.log.batches import BORN_MS, TOPIC_ID, policy, split_served
-from tests.faults.log.disks import MemoryDisk
+from faults.log.batches import BORN_MS, TOPIC_ID, policy, split_served
+from faults.log.disks import MemoryDisk
 
 T = TypeVar("T")
 READ_BYTES = 1 << 20
+OFFSETS_MAX = 100_000
+"""No test writes so many; a log that says so is wrong, and reading it would not end."""
 
 
 class Served(NamedTuple):
@@ -112,15 +114,16 @@ class BareLog:
             return build_index(self.disk, file, request)
         return Got(file.read(request.size, request.position), from_disk=True)
 
-    def serve(self, number: int) -> Served:
+    def serve(self, number: int, bytes_max: int = READ_BYTES) -> Served:
         """Read the whole partition as a consumer that asks for the next offset wherever it is refused."""
         start, _, end = self.engine.partitions[number].bounds()
         batches: list[Batch] = []
         refused: list[Refused] = []
         offset = start
+        assert end - start < OFFSETS_MAX, f"partition {number} ends at {end}, which nobody wrote"
         while offset < end:
             try:
-                found = self.read(number, offset)
+                found = self.read(number, offset, bytes_max)
             except DamagedLog as error:
                 _note_refusal(refused, offset, error)
                 offset += 1

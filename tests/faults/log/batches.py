@@ -58,7 +58,7 @@ def split_served(data: bytes | bytearray | memoryview, first_offset: int) -> lis
     while position < len(data):
         batch = parse_batch(data, position)
         assert batch.matches_checksum(), f"a corrupt batch was served at offset {batch.base_offset}"
-        assert batch.leader_epoch == 0
+        assert batch.leader_epoch == 0, f"the leader epoch at offset {batch.base_offset} is {batch.leader_epoch}"
         if served:
             assert batch.base_offset == expected, f"offset {batch.base_offset} was served where {expected} is next"
         else:
