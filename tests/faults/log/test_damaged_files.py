@@ -53,6 +53,14 @@ class ClosedLog:
         refused = {offset for one in served.refused for offset in range(one.first_offset, one.end_offset)}
         assert {batch.base_offset for batch in served.batches} | refused == set(range(BATCHES))
 
+    def is_whole(self, log: BareLog) -> bool:
+        """Whether nothing is missing: batches and group offsets."""
+        if set(log.engine.partitions) != {HURT, SOUND} or log.group_offset("group", HURT) != 5:
+            return False
+        for number in (HURT, SOUND):
+            self.check_whole(log.serve(number))
+        return True
+
     def check_whole(self, served: Served) -> None:
         self.check(served)
         assert not served.refused
@@ -67,18 +75,28 @@ def batch_starts(content: bytes) -> Iterator[tuple[int, int]]:
         position += size
 
 
+def check_flip_is_refused(closed: ClosedLog, begin: int, position: int) -> None:
+    log = closed.flipped(SEALED, position)
+    served = log.serve(HURT, bytes_max=1)
+    closed.check(served)
+    assert {(one.path, one.position) for one in served.refused} == {(SEALED, begin)}, f"a flip at byte {position}"
+    closed.check_whole(log.serve(SOUND))
+
+
 def test_a_flipped_byte_in_a_sealed_segment_is_served_to_nobody() -> None:
     closed = ClosedLog()
     for begin, end in batch_starts(closed.files[SEALED]):
-        for position in range(begin, end):
-            if position - begin in EPOCH_BYTES:
-                continue
-            log = closed.flipped(SEALED, position)
-            served = log.serve(HURT, bytes_max=1)
-            closed.check(served)
-            assert served.refused, f"the flip at byte {position} went unnoticed"
-            assert {(one.path, one.position) for one in served.refused} == {(SEALED, begin)}
-            closed.check_whole(log.serve(SOUND))
+        for position in range(begin + EPOCH_BYTES.start, end):
+            if position - begin not in EPOCH_BYTES:
+                check_flip_is_refused(closed, begin, position)
+
+
+@pytest.mark.xfail(strict=True, reason="a first batch that claims an offset behind the end is answered with nothing")
+def test_a_flipped_base_offset_or_length_is_refused_and_not_taken_for_the_end() -> None:
+    closed = ClosedLog()
+    for begin, _ in batch_starts(closed.files[SEALED]):
+        for position in range(begin, begin + EPOCH_BYTES.start):
+            check_flip_is_refused(closed, begin, position)
 
 
 @pytest.mark.xfail(strict=True, reason="the leader epoch is outside of a batch's checksum, and nobody compares it")
@@ -99,6 +117,7 @@ def test_batches_before_the_damage_are_served_by_a_read_that_would_run_into_it()
     assert log.read(HURT, 2)[0].base_offset == 2
 
 
+@pytest.mark.xfail(strict=True, raises=FileNotFoundError, reason="a missing file is a bare OSError, not DamagedLog")
 def test_a_missing_segment_is_refused_and_the_others_are_served() -> None:
     closed = ClosedLog()
     files = {name: content for name, content in closed.files.items() if name != SEALED}
@@ -132,18 +151,18 @@ def test_an_index_that_is_cut_or_gone_is_made_again() -> None:
 def test_a_flipped_byte_in_the_manifest_is_named_or_costs_nothing() -> None:
     closed = ClosedLog()
     (name,) = (name for name in closed.files if name.startswith("manifest/"))
-    for position in range(len(closed.files[name])):
+    # Of the zeroes that fill each page, some are enough.
+    for position in [
+        place for place in range(len(closed.files[name])) if closed.files[name][place] or place % 101 == 0
+    ]:
+        named = False
         try:
             log = closed.flipped(name, position)
         except DamagedLog as error:
-            assert (error.path, error.position) == (name, 0)
-            continue
-        if not log.engine.partitions:
-            assert any(damage.path == name for damage in log.recovery.damage), f"byte {position} cost a topic silently"
-            continue
-        closed.check_whole(log.serve(HURT))
-        closed.check_whole(log.serve(SOUND))
-        assert log.group_offset("group", HURT) == 5
+            named = (error.path, error.position) == (name, 0)
+        else:
+            named = any(damage.path == name for damage in log.recovery.damage)
+        assert named or closed.is_whole(log), f"byte {position} cost something, and nothing was said"
 
 
 @pytest.mark.parametrize("position", range(12))
