@@ -59,7 +59,7 @@ class Workplace:
         self.folder = folder
 
     def fresh(self) -> Path:
-        return Path(tempfile.mkdtemp(dir=self.folder, prefix="bench-"))
+        return Path(tempfile.mkdtemp(dir=self.folder.resolve(), prefix="bench-"))
 
 
 async def open_log(folder: Path, flush: str, partitions: int) -> EmbeddedLog:
@@ -162,55 +162,60 @@ async def bare_sync(work: Workplace, total_bytes: int) -> float:
 # Reading.
 
 
-async def read_pair(work: Workplace, total_bytes: int) -> tuple[float, float]:
+async def read_pair(work: Workplace, total_bytes: int, *, log_first: bool) -> tuple[float, float]:
     """Bytes a second through the log, and by bare pread of the same sizes from the same files."""
     folder = work.fresh()
     log = await open_log(folder, "interval", PARTITIONS)
     batch = make_batch()
     for _ in range(total_bytes // (PARTITIONS * batch.size_bytes)):
         await log.append([(number, batch) for number in range(PARTITIONS)])
-    sizes: list[list[int]] = []
-    began = time.perf_counter()
-    for number in range(PARTITIONS):
-        offset, read = 0, []
-        end = log.bounds(number).end
-        while offset < end:
-            fetched = log.read_now(number, offset, READ_BYTES) or await log.read(number, offset, READ_BYTES)
-            read.append(len(fetched.data))
-            offset += len(fetched.data) // batch.size_bytes * 16
-        sizes.append(read)
-    through_log = sum(map(sum, sizes)) / (time.perf_counter() - began)
-    files = [os.open(path, os.O_RDONLY) for path in sorted((folder / "segments").glob("*.log"))]
-    began = time.perf_counter()
-    for file, read in zip(files, sizes, strict=True):
-        position = 0
-        for size in read:
-            os.pread(file, size, position)
-            position += size
-    bare = sum(map(sum, sizes)) / (time.perf_counter() - began)
-    for file in files:
-        os.close(file)
+    sizes = [await read_partition(log, number, batch.size_bytes) for number in range(PARTITIONS)]
+    rates = {}
+    for side in ("log", "bare") if log_first else ("bare", "log"):
+        began = time.perf_counter()
+        if side == "log":
+            for number in range(PARTITIONS):
+                await read_partition(log, number, batch.size_bytes)
+        else:
+            read_bare(folder, sizes)
+        rates[side] = sum(map(sum, sizes)) / (time.perf_counter() - began)
     await log.close()
     shutil.rmtree(folder)
-    return through_log, bare
+    return rates["log"], rates["bare"]
+
+
+async def read_partition(log: EmbeddedLog, number: int, batch_bytes: int) -> list[int]:
+    """From the beginning to the end; the sizes of the reads."""
+    offset, sizes = 0, []
+    end = log.bounds(number).end
+    while offset < end:
+        fetched = log.read_now(number, offset, READ_BYTES) or await log.read(number, offset, READ_BYTES)
+        sizes.append(len(fetched.data))
+        offset += len(fetched.data) // batch_bytes * 16
+    return sizes
+
+
+def read_bare(folder: Path, sizes: list[list[int]]) -> None:
+    for path, reads in zip(sorted((folder / "segments").glob("*.log")), sizes, strict=True):
+        file = os.open(path, os.O_RDONLY)
+        position = 0
+        for size in reads:
+            data = os.pread(file, size, position)
+            position += len(data)
+        os.close(file)
 
 
 # Starting, and being idle.
 
-CHILD = """
-import asyncio, os, sys, time
-from pathlib import Path
-from braidmq.log.embedded import EmbeddedLog, LogOptions
-async def main():
-    began = time.perf_counter()
-    log = await EmbeddedLog.open(Path(sys.argv[1]))
-    print(time.perf_counter() - began, log.bounds(0).end, flush=True)
-    if sys.argv[2] == "close":
-        await log.close()
-    else:
-        os.kill(os.getpid(), 9)
-asyncio.run(main())
-"""
+PARTITIONS_STARTED = 1000
+PARTITIONS_IDLE = 10_000
+
+
+def child(*arguments: str) -> list[str]:
+    """What a process of its own printed; see log_children.py."""
+    program = str(Path(__file__).with_name("log_children.py"))
+    run = subprocess.run([sys.executable, program, *arguments], stdout=subprocess.PIPE, text=True, check=False)
+    return run.stdout.split()
 
 
 async def fill(folder: Path, partitions: int, total_bytes: int) -> None:
@@ -222,79 +227,22 @@ async def fill(folder: Path, partitions: int, total_bytes: int) -> None:
     await log.close()
 
 
-def start_in_child(folder: Path, end: str) -> float:
-    run = subprocess.run([sys.executable, "-c", CHILD, str(folder), end], capture_output=True, text=True, check=False)
-    return float(run.stdout.split()[0])
-
-
-KILLED_WRITER = """
-import asyncio, os, sys
-from pathlib import Path
-sys.path.insert(0, sys.argv[3])
-from log import make_batch
-from braidmq.log.embedded import EmbeddedLog
-async def main():
-    log = await EmbeddedLog.open(Path(sys.argv[1]))
-    batch, partitions = make_batch(), int(sys.argv[2])
-    for turn in range(60):
-        await asyncio.gather(*(log.append([((turn * 128 + at) % partitions, batch)]) for at in range(128)))
-    os.kill(os.getpid(), 9)
-asyncio.run(main())
-"""
-
-
-def write_until_killed(folder: Path, partitions: int) -> None:
-    bench = str(Path(__file__).parent)
-    subprocess.run([sys.executable, "-c", KILLED_WRITER, str(folder), str(partitions), bench], check=False)
+async def open_time(folder: Path) -> float:
+    *_, seconds = await asyncio.to_thread(child, "open", str(folder))
+    return float(seconds)
 
 
 async def start_times(work: Workplace, total_bytes: int) -> tuple[float, float]:
     """Seconds to open after a clean stop, and after kill -9 in the middle of writing to all partitions."""
     folder = work.fresh()
-    partitions = 1000
-    await fill(folder, partitions, total_bytes)
-    clean = statistics.median(start_in_child(folder, "close") for _ in range(3))
-    killed = []
+    await fill(folder, PARTITIONS_STARTED, total_bytes)
+    clean, killed = [], []
     for _ in range(3):
-        await asyncio.to_thread(write_until_killed, folder, partitions)
-        killed.append(start_in_child(folder, "close"))
+        clean.append(await open_time(folder))
+        await asyncio.to_thread(child, "write", str(folder), str(PARTITIONS_STARTED))
+        killed.append(await open_time(folder))
     shutil.rmtree(folder)
-    return clean, statistics.median(killed)
-
-
-IDLE_NODE = """
-import asyncio, os, sys
-from pathlib import Path
-from uuid import uuid4
-from braidmq.settings import load
-from braidmq.node import Node
-from braidmq.records import Record, build_batch
-
-async def main():
-    node = await Node.start(load(flags={"node.data": sys.argv[1], "http.listen": "127.0.0.1:0"}).settings)
-    for topic in range(100):
-        created = await node.catalog.create_topic(f"idle-{topic}", partitions=100)
-        await node.log.create_topic(created)
-        batch = build_batch([Record(0, 1, None, b"x")])
-        await node.log.append([(number, batch) for number in created.partition_numbers])
-    for _ in range(60):
-        await asyncio.sleep(1)
-        if len(os.listdir("/proc/self/fd")) < 600:
-            break
-    resident = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    print(resident, len(os.listdir("/proc/self/fd")), flush=True)
-    await node.stop()
-asyncio.run(main())
-"""
-
-
-def idle_node(work: Workplace) -> tuple[float, int]:
-    """Resident MB and open files of a whole node with 10,000 partitions, each written once, all idle now."""
-    folder = work.fresh()
-    run = subprocess.run([sys.executable, "-c", IDLE_NODE, str(folder)], capture_output=True, text=True, check=True)
-    shutil.rmtree(folder)
-    resident, files = run.stdout.split()[-2:]
-    return int(resident) / 1e6, int(files)
+    return statistics.median(clean), statistics.median(killed)
 
 
 # The table.
@@ -356,8 +304,8 @@ async def bench_partitions(work: Workplace, rounds: int, size: int) -> list[Figu
 async def bench_read(work: Workplace, rounds: int, size: int) -> list[Figure]:
     pairs = []
     with Progress("sequential read", rounds) as progress:
-        for _ in range(rounds):
-            pairs.append(await read_pair(work, size))
+        for number in range(rounds):
+            pairs.append(await read_pair(work, size, log_first=number % 2 == 0))
             progress.step()
     measured = statistics.median(mine / bare for mine, bare in pairs)
     mine_mb, other_mb = (statistics.median(side) / 1e6 for side in zip(*pairs, strict=True))
@@ -380,7 +328,10 @@ async def bench_start(work: Workplace, _rounds: int, _size: int) -> list[Figure]
 
 
 async def bench_idle(work: Workplace, _rounds: int, _size: int) -> list[Figure]:
-    resident_mb, files = await asyncio.to_thread(idle_node, work)
+    folder = work.fresh()
+    *_, resident, open_files = await asyncio.to_thread(child, "idle", str(folder), str(PARTITIONS_IDLE))
+    shutil.rmtree(folder)
+    resident_mb, files = int(resident) / 1e6, int(open_files)
     return [
         Figure(
             "node with 10,000 idle partitions, resident", f"{resident_mb:.0f} MB", "< 120 MB", resident_mb < 120, ""

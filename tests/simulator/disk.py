@@ -12,6 +12,7 @@ import random
 from collections.abc import Sequence
 
 SECTOR_BYTES = 512
+PLENTY = 1 << 40
 
 
 class Crashed(BaseException):
@@ -117,7 +118,7 @@ class SimulatedFile:
 
 
 class SimulatedDisk:
-    def __init__(self, chance: random.Random, capacity_bytes: int = 1 << 40) -> None:
+    def __init__(self, chance: random.Random, capacity_bytes: int = PLENTY) -> None:
         self._chance = chance
         self.capacity_bytes = capacity_bytes
         self.names_now: dict[str, Inode] = {}
@@ -201,10 +202,16 @@ class SimulatedDisk:
         self.names_now = dict(self._names_durable)
         self._revive()
 
+    def fill_up(self, free_bytes: int | None) -> None:
+        """Leave only so much room, or (None) make room again."""
+        used = sum(len(inode.content) for inode in self.names_now.values())
+        self.capacity_bytes = PLENTY if free_bytes is None else used + free_bytes
+
     def lose_process(self) -> None:
         """The kernel still has everything that was written."""
         self._revive()
 
     def _revive(self) -> None:
+        self.capacity_bytes = PLENTY
         self.steps_left = None
         self.syncs_fail = False

@@ -34,6 +34,7 @@ from simulator.disk import Crashed, SimulatedDisk
 
 Flush = Literal["commit", "interval"]
 PREFIX_BYTES = 16
+RESERVE_BYTES = 40_000
 
 
 class Expected:
@@ -79,7 +80,7 @@ class World:
             segment_bytes=self.chance.choice([600, 2000, 20000]),
             journal_file_bytes=self.chance.choice([4096, 16384]),
             open_files_max=self.chance.choice([2, 100]),
-            reserve_bytes=0,
+            reserve_bytes=RESERVE_BYTES,
         )
         frames = FrameFormat(read_salt(self.disk, self.chance.randbytes))
         engine = Engine(self.disk, frames, options, lambda: self.clock_ms)
@@ -110,12 +111,15 @@ class World:
             self.create_topic()
         weights = [weight for weight, _ in actions]
         end = self.chance.choice(["power", "power", "kill", "clean", "crash", "crash", "fail"])
+        fills_up = self.chance.random() < 0.25
         if end == "crash":
             self.disk.steps_left = self.chance.randint(0, 60)
         try:
             for step in range(steps):
                 if end == "fail" and step == steps // 2:
                     self.disk.syncs_fail = True
+                if fills_up and step in (steps // 4, 3 * steps // 4):
+                    self.disk.fill_up(self.chance.randint(0, 9000) if step == steps // 4 else None)
                 self.clock_ms += self.chance.randint(0, 50)
                 self.chance.choices(actions, weights)[0][1]()
             if end == "clean":
@@ -151,6 +155,9 @@ class World:
         return self.chance.choice(numbers) if numbers else None
 
     def append(self) -> None:
+        if self.engine.tail_bytes >= self.engine.tail_bytes_max:
+            # Writers wait for a flush here.
+            return
         entries: list[tuple[int, Batch]] = []
         for _ in range(self.chance.randint(1, 4)):
             number = self.some_partition()
@@ -240,9 +247,8 @@ class World:
         if self.engine.failure:
             return
         if self.flush_job is None:
-            if self.checkpoint is None:
-                self.flush_everything = self.chance.random() < 0.4
-                self.flush_job = self.engine.begin_flush(everything=self.flush_everything)
+            self.flush_everything = self.chance.random() < 0.4
+            self.flush_job = self.engine.begin_flush(everything=self.flush_everything)
             return
         job, self.flush_job = self.flush_job, None
         job.run()
@@ -256,8 +262,8 @@ class World:
         if self.checkpoint is None:
             if self.flush_job is None:
                 self.engine.commit_turn()
-                assert self.engine.flush_now()
-                self.checkpoint = begin_checkpoint(self.engine)
+                if self.engine.flush_now():
+                    self.checkpoint = begin_checkpoint(self.engine)
             return
         self.run_checkpoint(self.checkpoint)
         self.checkpoint = None
@@ -304,14 +310,14 @@ class World:
             apply_retention(self.engine)
 
     def compact(self) -> None:
-        for partition in self.engine.partitions.values():
+        for partition in [p for p in self.engine.partitions.values() if p.number in self.expected]:
             if partition.policy.compact and not self.engine.failure and self.flush_job is None:
                 job = begin_compaction(self.engine, partition)
                 if job is not None:
                     try:
                         job.run()
-                    except OSError as error:
-                        self.engine.fail(error, "compaction")
+                    except OSError:
+                        job.abandon()
                         return
                     self.expected[partition.number].compacted = True
                     finish_compaction(self.engine, partition, job)

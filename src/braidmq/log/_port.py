@@ -57,7 +57,7 @@ class AbortedTransaction(NamedTuple):
 class Fetched(NamedTuple):
     """Whole batches as they lie in the log; empty at the end of the partition."""
 
-    data: bytes | bytearray | memoryview
+    data: bytes | memoryview
     aborted: tuple[AbortedTransaction, ...] = ()
 
 

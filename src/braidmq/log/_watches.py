@@ -1,9 +1,37 @@
-"""Hearing of new data: a wait that any log with `bounds` and `watch` can offer."""
+"""Hearing of new data: watches on partitions, and a wait that any log with `bounds` and `watch` can offer."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 from braidmq.log._port import Log
+
+OnData = Callable[[int], None]
+
+
+class Watched(Protocol):
+    """A partition that tells of new data; None while nobody listens, because most partitions have no listener."""
+
+    watchers: dict[object, OnData] | None
+
+
+class PartitionWatch:
+    """Implements the port's `Watch`."""
+
+    __slots__ = ("_partitions",)
+
+    def __init__(self, partitions: Sequence[Watched], on_data: OnData) -> None:
+        self._partitions = partitions
+        for partition in partitions:
+            if partition.watchers is None:
+                partition.watchers = {}
+            partition.watchers[self] = on_data
+
+    def cancel(self) -> None:
+        for partition in self._partitions:
+            if partition.watchers is not None:
+                partition.watchers.pop(self, None)
+        self._partitions = ()
 
 
 async def wait_for_data(log: Log, positions: Mapping[int, int], timeout_s: float) -> bool:

@@ -31,7 +31,7 @@ NO_PRODUCER: Final = -1
 _CHECKSUM_AT: Final = 17
 _ATTRIBUTES_AT: Final = 21
 _MAX_TIMESTAMP_AT: Final = 35
-_CODEC_MASK: Final = 0x07
+CODEC_MASK: Final = 0x07
 _APPEND_TIME_BIT: Final = 0x08
 _TRANSACTIONAL_BIT: Final = 0x10
 _CONTROL_BIT: Final = 0x20
@@ -79,7 +79,7 @@ class Batch(NamedTuple):
 
     @property
     def codec(self) -> Codec:
-        return Codec(self.attributes & _CODEC_MASK)
+        return Codec(self.attributes & CODEC_MASK)
 
     @property
     def is_append_time(self) -> bool:
@@ -127,8 +127,8 @@ def split_batches(buffer: Buffer) -> list[Batch]:
         batch = parse_batch(buffer, position)
         if not batch.matches_checksum():
             raise CorruptBatch(f"the record batch at byte {position} does not match its checksum {batch.crc:#010x}")
-        if batch.attributes & _CODEC_MASK > Codec.ZSTD:
-            raise UnsupportedCompression(f"the record batch names compression {batch.attributes & _CODEC_MASK}")
+        if batch.attributes & CODEC_MASK > Codec.ZSTD:
+            raise UnsupportedCompression(f"the record batch names compression {batch.attributes & CODEC_MASK}")
         if batch.record_count < 1 or batch.last_offset_delta != batch.record_count - 1:
             raise InvalidBatch(
                 f"the record batch claims {batch.record_count} records"

@@ -17,6 +17,8 @@ _XERIAL_HEADER = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
 _XERIAL_BLOCK_BYTES = 32 * 1024
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 _FIRST_GUESS_BYTES = 64 * 1024
+_BUFFER_TOO_SMALL = "failed to write whole buffer"
+"""How cramjam tells a buffer that is too small from data that is broken, for which no larger one would help."""
 
 
 class Codec(enum.IntEnum):
@@ -125,10 +127,9 @@ def _decompress_growing(
         try:
             written = decompress_into(data, buffer)
         except cramjam.DecompressionError as error:
-            if size < bytes_max:
-                size = min(bytes_max, size * 8)
-                continue
-            raise InvalidBatch(f"the {name} data is broken, or larger than {bytes_max} bytes: {error}") from error
+            if _BUFFER_TOO_SMALL not in str(error):
+                raise InvalidBatch(f"the {name} data is broken: {error}") from error
+            written = len(buffer)
         if written > size:
             if size == bytes_max:
                 raise _too_large(bytes_max)

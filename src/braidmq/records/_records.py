@@ -12,6 +12,7 @@ from braidmq.model import Header
 from braidmq.model.errors import InvalidBatch
 from braidmq.records._batch import (
     BATCH_HEADER_BYTES,
+    CODEC_MASK,
     MAGIC,
     NO_PRODUCER,
     Batch,
@@ -49,7 +50,7 @@ class Marker(enum.IntEnum):
 
 def read_records(batch: Batch, bytes_max: int = RECORDS_BYTES_MAX) -> list[Record]:
     """All records of the batch. Raises InvalidBatch when what is inside is broken or too large."""
-    payload = decompress(batch.codec, bytes(memoryview(batch.data)[BATCH_HEADER_BYTES:]), bytes_max)
+    payload = decompress(batch.attributes & CODEC_MASK, bytes(memoryview(batch.data)[BATCH_HEADER_BYTES:]), bytes_max)
     if batch.record_count < 0 or batch.record_count > len(payload):
         raise InvalidBatch(f"the batch claims {batch.record_count} records in {len(payload)} bytes")
     header = bytearray(memoryview(batch.data)[:BATCH_HEADER_BYTES])

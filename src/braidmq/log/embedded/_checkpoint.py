@@ -105,6 +105,7 @@ def begin_checkpoint(engine: Engine, *, clean: bool = False) -> Checkpoint:
     for partition in engine.partitions.values():
         if partition.dirty:
             partition.dirty = False
+            engine.unsaved_partitions.add(partition)
             for segment in partition.segments:
                 _plan_segment(checkpoint, segment, save_marks=clean or segment is not partition.segments[-1])
             checkpoint.edits.append(PartitionEdit(partition.snapshot()))
@@ -150,6 +151,7 @@ def finish_checkpoint(engine: Engine, checkpoint: Checkpoint, error: OSError | N
             engine.files.close(segment)
     if checkpoint.journal_sequence >= 0:
         engine.unsaved_groups = set()
+        engine.unsaved_partitions = set()
     if error is None:
         if checkpoint.journal_sequence >= 0:
             engine.journal.release(checkpoint.journal_sequence)

@@ -66,7 +66,8 @@ class Engine:
         self.dirty_groups: set[str] = set()
         """Changed since a checkpoint last began."""
         self.unsaved_groups: set[str] = set()
-        """Part of a checkpoint that is not finished."""
+        self.unsaved_partitions: set[PartitionLog] = set()
+        """Part of a checkpoint that is not finished, like the groups."""
         self.ready: set[PartitionLog] = set()
         """Partitions whose tails are due to be flushed."""
         self.due_bytes = FLUSH_BYTES
@@ -251,6 +252,8 @@ class Engine:
         if turn is None:
             return False
         if self.failure is not None:
+            for partition in turn.partitions:
+                partition.pending = None
             self._refuse_turn(turn, self.failure)
             return False
         journaled = self._write_journal(turn, self._journaled_partitions(turn))
@@ -330,7 +333,9 @@ class Engine:
         try:
             turn.sequence = self.journal.write(parts)
         except OSError as error:
-            self._refuse_writes(turn, partitions, self._note_write_error(error, "the journal"))
+            refusal = self._note_write_error(error, "the journal")
+            self._erase_refused()
+            self._refuse_writes(turn, partitions, self.failure or refusal)
             return False
         due_bytes = self.due_bytes
         for partition in partitions:
@@ -343,6 +348,13 @@ class Engine:
             if partition.tail_bytes >= due_bytes:
                 self.ready.add(partition)
         return True
+
+    def _erase_refused(self) -> None:
+        if self.failure is None:
+            try:
+                self.journal.erase_failed_write()
+            except OSError as error:
+                self.fail(error, "the journal")
 
     def _refuse_writes(self, turn: Turn, partitions: list[PartitionLog], refusal: BraidError) -> None:
         for partition in partitions:
@@ -368,10 +380,12 @@ class Engine:
             results[at] = refusal
 
     def _cut(self, segment: Segment) -> None:
-        """Take away what a failed write may have left at the end of the file."""
-        if segment.file is not None and self.failure is None:
+        """Take away what a failed write may have left: what was refused must not come back after a crash."""
+        if self.failure is None:
             try:
-                segment.file.truncate(segment.size_bytes)
+                file = self.files.open(segment, create=True)
+                file.truncate(segment.size_bytes)
+                file.sync()
             except OSError as error:
                 self.fail(error, segment.name)
 
@@ -397,7 +411,7 @@ class Engine:
         if everything:
             # So many partitions are written to these days; each gets its share of the room.
             self.due_bytes = min(FLUSH_BYTES, self.tail_bytes_max // max(1, len(writes)))
-        return FlushJob(self.disk, writes, self.journal.sequence)
+        return FlushJob(self.disk, writes, self.journal.sequence, self.files.room())
 
     def finish_flush(self, job: FlushJob) -> None:
         """Take note of what is in the files now; what is not stays in the tails."""
@@ -452,7 +466,9 @@ class Engine:
         parts: list[bytes] = []
         for group in self.dirty_groups | self.unsaved_groups:
             parts += offsets_entry(group, self.groups.get(group, {}), whole=True)
-        parts += [start_entry(p, p.start_offset) for p in self.partitions.values() if p.dirty and p.start_offset]
+        for partition in self.partitions.values():
+            if partition.start_offset and (partition.dirty or partition in self.unsaved_partitions):
+                parts.append(start_entry(partition, partition.start_offset))
         if parts:
             try:
                 self.journal.write(parts)
@@ -481,8 +497,6 @@ class Engine:
     def _refuse_turn(self, turn: Turn, refusal: BraidError) -> None:
         for note in turn.notes:
             note.done(refusal)
-        for partition in turn.partitions:
-            partition.pending = None
         for answer, results in turn.answers:
             answer([result if isinstance(result, BraidError) else refusal for result in results])
 

@@ -22,6 +22,10 @@ class OpenFiles:
     def __len__(self) -> int:
         return len(self._open)
 
+    def room(self) -> int:
+        """How many more may be opened without closing others."""
+        return max(0, self._files_max - len(self._open))
+
     def open(self, segment: Segment, *, create: bool = False) -> File:
         """The segment's file."""
         if segment.file is not None:

@@ -52,12 +52,13 @@ def tail_buffers(batches: list[TailBatch]) -> list[bytes | memoryview]:
 class FlushJob:
     """Many writes, made in another thread. `sequence`: with it done, frames up to there are in the segments' files."""
 
-    def __init__(self, disk: Disk, writes: list[TailWrite], sequence: int) -> None:
+    def __init__(self, disk: Disk, writes: list[TailWrite], sequence: int, files_max: int) -> None:
         self._disk = disk
+        self._files_max = files_max
         self.writes = writes
         self.sequence = sequence
         self.opened: dict[int, File] = {}
-        """Files that had to be opened, by the number of the write."""
+        """Files that had to be opened and may stay open, by the number of the write."""
         self.done = 0
         """How many of the writes succeeded; with `error` set, the next one did not."""
         self.error: OSError | None = None
@@ -65,11 +66,21 @@ class FlushJob:
     def run(self) -> None:
         for number, write in enumerate(self.writes):
             try:
-                file = write.file
-                if file is None:
-                    file = self.opened[number] = self._disk.open(write.segment.name, create=write.position == 0)
-                file.write(write.buffers, write.position, write.size_bytes)
+                if write.file is not None:
+                    write.file.write(write.buffers, write.position, write.size_bytes)
+                else:
+                    self._open_and_write(number, write)
             except OSError as error:
                 self.error = error
                 return
             self.done += 1
+
+    def _open_and_write(self, number: int, write: TailWrite) -> None:
+        file = self._disk.open(write.segment.name, create=write.position == 0)
+        try:
+            file.write(write.buffers, write.position, write.size_bytes)
+        finally:
+            if len(self.opened) < self._files_max:
+                self.opened[number] = file
+            else:
+                file.close()

@@ -111,6 +111,12 @@ class Journal:
         current.last_sequence = self.sequence
         return self.sequence
 
+    def erase_failed_write(self) -> None:
+        """Take away what a failed write may have left: only padding may be missing, and it would count as a frame."""
+        if self._current is not None:
+            self._current.file.truncate(self._current.written_bytes)
+            self._current.file.sync()
+
     def _current_file(self) -> JournalFile:
         current = self._current
         if current is not None and current.written_bytes < self._file_bytes:

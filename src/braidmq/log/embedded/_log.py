@@ -37,6 +37,7 @@ from braidmq.log.embedded._reader import (
     LoadIndex,
     Request,
     build_index,
+    read_on,
     read_steps,
     time_steps,
 )
@@ -243,7 +244,11 @@ class EmbeddedLog:
         return partition
 
     def read_now(self, number: int, offset: int, bytes_max: int, *, committed: bool = False) -> Fetched | None:
-        steps = read_steps(self._engine.disk, self._partition(number), offset, bytes_max, committed)
+        partition = self._partition(number)
+        if not committed and (known := read_on(partition, offset, bytes_max, self._engine.files.tick)):
+            self._engine.read_bytes += len(known.data)
+            return known
+        steps = read_steps(self._engine.disk, partition, offset, bytes_max, committed)
         try:
             request = next(steps)
             while True:

@@ -28,8 +28,6 @@ LOOK_BYTES = 64 * 1024
 TIME_SCAN_BYTES = 256 * 1024
 MAGIC = 2
 
-Bytes = bytes | bytearray
-
 
 class ReadBytes(NamedTuple):
     """Asks for bytes of a segment; the answer is `Got`."""
@@ -40,7 +38,7 @@ class ReadBytes(NamedTuple):
 
 
 class Got(NamedTuple):
-    data: Bytes
+    data: bytes
     from_disk: bool
 
 
@@ -54,6 +52,41 @@ class LoadIndex(NamedTuple):
 
 Request = ReadBytes | LoadIndex
 Answer = Got | SparseIndex
+
+
+class EndMark(NamedTuple):
+    """How much to read from a place to end where a batch ends, and the offset behind it."""
+
+    size: int
+    next_offset: int
+
+
+def _end_mark(segment: Segment, position: int, bytes_max: int, limit: int) -> EndMark | None:
+    """Where a read may end without looking at what is read: at a mark, in bytes that need no check."""
+    index = segment.index
+    if index is None or position < segment.unchecked_bytes:
+        return None
+    mark = index.last_mark_within(position, min(bytes_max, segment.size_bytes - position))
+    if mark is None or index.offsets[mark] > limit:
+        return None
+    return EndMark(index.positions[mark] - position, index.offsets[mark])
+
+
+def read_on(partition: PartitionLog, offset: int, bytes_max: int, tick: int) -> Fetched | None:
+    """The shortest way, for a reader that goes on where it stopped: one look-up, one read. None where it does not."""
+    hint = partition.hints.get(offset) if partition.hints else None
+    if hint is None or hint.segment.file is None or partition.damage:
+        return None
+    segment, position = hint
+    mark = _end_mark(segment, position, bytes_max, partition.visible_offset)
+    if mark is None:
+        return None
+    segment.touched = tick
+    data = hint.segment.file.read_now(mark.size, position)
+    if data is None or len(data) != mark.size:
+        return None
+    partition.remember_place(mark.next_offset, segment, position + mark.size)
+    return Fetched(data)
 
 
 def read_steps(
@@ -95,7 +128,7 @@ def read_steps(
 
 
 def _fetched(
-    partition: PartitionLog, data: Bytes | memoryview, first_offset: int, next_offset: int, committed: bool
+    partition: PartitionLog, data: bytes | memoryview, first_offset: int, next_offset: int, committed: bool
 ) -> Fetched:
     if committed and partition.producers is not None:
         return Fetched(data, partition.producers.aborted_between(first_offset, next_offset))
@@ -136,7 +169,7 @@ def _find(disk: Disk, segment: Segment, offset: int) -> Generator[Request, Answe
         if within + BATCH_HEADER_BYTES > len(window):
             got = yield ReadBytes(segment, min(LOOK_BYTES, segment.size_bytes - position), position)
             assert isinstance(got, Got)
-            window, window_at, within = bytes(got.data), position, 0
+            window, window_at, within = got.data, position, 0
         if (size := _step(window, within, position, segment)) is None:
             raise damaged(disk.describe(segment.name), position, offset, "there is no batch at this place")
         base_offset, _, _, delta, _ = GLANCE.unpack_from(window, within)
@@ -169,7 +202,7 @@ def adopt_index(segment: Segment, loaded: SparseIndex, up_to: int) -> SparseInde
     return segment.index
 
 
-def _step(window: Bytes, within: int, position: int, segment: Segment) -> int | None:
+def _step(window: bytes, within: int, position: int, segment: Segment) -> int | None:
     """The size of the batch at this place, or None if there can be none."""
     if within + BATCH_HEADER_BYTES > len(window):
         return None
@@ -182,23 +215,18 @@ def _step(window: Bytes, within: int, position: int, segment: Segment) -> int | 
 
 def _whole_batches(
     disk: Disk, partition: PartitionLog, segment: Segment, position: int, bytes_max: int, limit: int
-) -> Generator[Request, Answer, tuple[Bytes | memoryview, int | None, int]]:
+) -> Generator[Request, Answer, tuple[bytes | memoryview, int | None, int]]:
     """Bytes that end where a batch ends, the offset behind them, and where that lies."""
-    wanted = min(max(bytes_max, BATCH_HEADER_BYTES), segment.size_bytes - position)
-    index = segment.index
-    mark_offset = -1
-    if index is not None and position >= segment.unchecked_bytes:
-        mark = index.last_mark_within(position, wanted)
-        if mark is not None and index.offsets[mark] <= limit:
-            wanted, mark_offset = index.positions[mark] - position, index.offsets[mark]
+    mark = _end_mark(segment, position, bytes_max, limit)
+    wanted = mark.size if mark else min(max(bytes_max, BATCH_HEADER_BYTES), segment.size_bytes - position)
     got = yield ReadBytes(segment, wanted, position)
     assert isinstance(got, Got)
     if got.from_disk:
         segment.unchecked_bytes = min(
             segment.size_bytes, max(segment.unchecked_bytes, position + wanted + READ_AHEAD_BYTES)
         )
-    elif mark_offset >= 0:
-        return got.data, mark_offset, position + wanted
+    elif mark is not None:
+        return got.data, mark.next_offset, position + wanted
     first_size = _step(got.data, 0, position, segment)
     if first_size is not None and first_size > len(got.data):
         got = yield ReadBytes(segment, first_size, position)
@@ -207,8 +235,8 @@ def _whole_batches(
 
 
 def _walk(
-    disk: Disk, partition: PartitionLog, segment: Segment, position: int, data: Bytes, limit: int
-) -> tuple[Bytes | memoryview, int | None, int]:
+    disk: Disk, partition: PartitionLog, segment: Segment, position: int, data: bytes, limit: int
+) -> tuple[bytes | memoryview, int | None, int]:
     """The whole batches at the beginning of the bytes that lie below the limit, each one checked where that is due."""
     within = 0
     next_offset: int | None = None
@@ -231,7 +259,7 @@ def _walk(
 
 
 def _fault(
-    partition: PartitionLog, segment: Segment, position: int, data: Bytes, within: int, expected_offset: int | None
+    partition: PartitionLog, segment: Segment, position: int, data: bytes, within: int, expected_offset: int | None
 ) -> str | None:
     """What is wrong with the batch at this place, if it is all there and anything is."""
     size = _step(data, within, position, segment)
@@ -324,11 +352,21 @@ def build_index(disk: Disk, file: File, request: LoadIndex) -> SparseIndex:
 
 
 def _index_from_file(disk: Disk, segment: Segment, size: int) -> SparseIndex:
+    return load_index(_index_bytes(disk, segment), segment.base_offset, size)
+
+
+def _index_bytes(disk: Disk, segment: Segment) -> bytes:
     try:
         file = disk.open(segment.index_name)
     except FileNotFoundError:
-        return SparseIndex()
+        return b""
     try:
-        return load_index(file.read(file.size(), 0), segment.base_offset, size)
+        return file.read(file.size(), 0)
     finally:
         file.close()
+
+
+def index_reaches(disk: Disk, segment: Segment, position: int) -> bool:
+    """Whether the index file has anything to say of bytes at or behind the position, or makes no sense."""
+    data = _index_bytes(disk, segment)
+    return bool(data) and not len(load_index(data, segment.base_offset, position))

@@ -24,7 +24,7 @@ from braidmq.log.embedded._engine import LEADER_EPOCH, PREFIX_BYTES, Engine
 from braidmq.log.embedded._frames import HEADER_BYTES
 from braidmq.log.embedded._manifest import Damage, JournalEdit, Picture
 from braidmq.log.embedded._partition import PartitionLog
-from braidmq.log.embedded._reader import LoadIndex, build_index
+from braidmq.log.embedded._reader import index_reaches
 from braidmq.log.embedded._segment import (
     FOLDER,
     Segment,
@@ -196,25 +196,23 @@ def _scan_segment(engine: Engine, partition: PartitionLog, segment: Segment) -> 
     cut_bytes = size - segment.size_bytes
     if cut_bytes > 0:
         file.truncate(segment.size_bytes)
+        segment.dirty = partition.dirty = True
     segment.unchecked_bytes = segment.size_bytes
-    segment.dirty = partition.dirty = True
     return max(0, cut_bytes)
 
 
 def _rewind(partition: PartitionLog, segment: Segment) -> None:
-    segment.size_bytes = 0
+    segment.size_bytes = segment.next_mark_at = 0
+    segment.dirty = partition.dirty = True
     partition.end_offset = segment.end_offset = segment.base_offset
     segment.latest_ms = -1
 
 
 def _trim_index(engine: Engine, segment: Segment) -> None:
-    """Marks behind the known size may speak of bytes that are no longer there."""
-    if not segment.size_bytes:
+    """Marks behind the known size may speak of bytes that are no longer there. Nothing is made anew here, because that
+    would mean to read the segment; the marks are found again by the first who looks for them."""
+    if index_reaches(engine.disk, segment, segment.size_bytes):
         engine.disk.remove(segment.index_name)
-        return
-    segment.index = build_index(engine.disk, engine.files.open(segment), LoadIndex(segment, segment.size_bytes))
-    segment.index.saved = 0
-    segment.next_mark_at = segment.index.next_position()
 
 
 def _take_batch(partition: PartitionLog, segment: Segment, batch: Batch) -> None:

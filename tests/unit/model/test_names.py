@@ -1,0 +1,60 @@
+"""Names: one alphabet for every protocol, and an error that says what is wrong."""
+
+import string
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from braidmq.model import check_group_name, check_instance_name, check_topic_name
+from braidmq.model.errors import InvalidName
+
+ALPHABET = string.ascii_letters + string.digits + "._-%|"
+CHECKS = pytest.mark.parametrize("check", [check_topic_name, check_instance_name])
+
+
+@CHECKS
+@given(name=st.text(ALPHABET, min_size=1, max_size=64).filter(lambda name: name not in (".", "..")))
+def test_names_of_the_alphabet_are_taken(check: Callable[[str], str], name: str) -> None:
+    assert check(name) == name
+
+
+@CHECKS
+@given(before=st.text(ALPHABET, max_size=5), bad=st.characters(exclude_characters=ALPHABET), after=st.text(max_size=5))
+def test_any_other_character_is_refused_wherever_it_is(
+    check: Callable[[str], str], before: str, bad: str, after: str
+) -> None:
+    with pytest.raises(InvalidName):
+        check(before + bad + after)
+
+
+@CHECKS
+@pytest.mark.parametrize("name", ["", ".", "..", "a\n", "a/b", "../a", "a b", "é", "a\x00"])
+def test_names_that_would_harm_are_refused(check: Callable[[str], str], name: str) -> None:
+    with pytest.raises(InvalidName):
+        check(name)
+
+
+@pytest.mark.parametrize(
+    ("check", "length_max"), [(check_topic_name, 249), (check_instance_name, 64), (check_group_name, 255)]
+)
+def test_the_longest_name_is_taken_and_one_more_is_refused(check: Callable[[str], str], length_max: int) -> None:
+    assert check("a" * length_max) == "a" * length_max
+    with pytest.raises(InvalidName, match=str(length_max + 1)):
+        check("a" * (length_max + 1))
+
+
+def test_the_physical_names_of_cells_are_names() -> None:
+    assert check_topic_name("ANT|CELL1%orders") == "ANT|CELL1%orders"
+
+
+@given(name=st.text(st.characters(min_codepoint=32, exclude_categories=["Cs"]), min_size=1, max_size=255))
+def test_a_group_may_have_any_text_for_a_name(name: str) -> None:
+    assert check_group_name(name) == name
+
+
+@pytest.mark.parametrize("name", ["", "a\nb", "\x00", "a\x1f"])
+def test_a_group_name_is_not_empty_and_holds_no_controls(name: str) -> None:
+    with pytest.raises(InvalidName):
+        check_group_name(name)
