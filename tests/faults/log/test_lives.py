@@ -57,7 +57,6 @@ def test_a_group_offset_of_a_new_life_is_not_taken_back_by_a_frame_of_an_older_o
         assert reopened(log).group_offset("group", 1) == 10
 
 
-@pytest.mark.xfail(strict=True, reason="a running checkpoint has cleared `dirty`, by which starts are carried over")
 def test_a_start_is_kept_when_the_journal_is_reused_before_the_checkpoint_that_would_save_it() -> None:
     log = new_log(INTERVAL)
     log.append([(1, plain(f"batch {count}")) for count in range(5)])

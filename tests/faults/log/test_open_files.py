@@ -96,7 +96,6 @@ async def test_two_hundred_partitions_are_written_and_read_rightly_through_few_f
 
 
 @NEEDS_PROC
-@pytest.mark.xfail(strict=True, reason="a flush opens a file for every partition that it writes, and keeps it")
 @BOTH_MODES
 async def test_two_hundred_partitions_need_no_more_files_than_the_cap(tmp_path: Path, flush: Flush) -> None:
     watched = await run_watched(tmp_path, flush, steps=2)
