@@ -5,13 +5,14 @@ not notice.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from braidmq.log.embedded import LogOptions
+from braidmq.log.embedded import EmbeddedLog, LogOptions
 from braidmq.model.errors import DamagedLog
 from braidmq.records import BATCH_HEADER_BYTES, parse_batch
-from faults.log.bare import BareLog, Refused, Served
+from faults.log.bare import BareLog, Served
 from faults.log.batches import body, plain
 from faults.log.disks import MemoryDisk
 
@@ -79,7 +80,10 @@ def check_flip_is_refused(closed: ClosedLog, begin: int, position: int) -> None:
     log = closed.flipped(SEALED, position)
     served = log.serve(HURT, bytes_max=1)
     closed.check(served)
-    assert {(one.path, one.position) for one in served.refused} == {(SEALED, begin)}, f"a flip at byte {position}"
+    assert served.refused, f"a flip at byte {position} went unnoticed"
+    assert {one.path for one in served.refused} == {SEALED}
+    # Where a length was hit, batches behind it cannot be found; they are refused by where the search ended.
+    assert served.refused[0].position == begin
     closed.check_whole(log.serve(SOUND))
 
 
@@ -118,15 +122,22 @@ def test_batches_before_the_damage_are_served_by_a_read_that_would_run_into_it()
 
 
 @pytest.mark.xfail(strict=True, raises=FileNotFoundError, reason="a missing file is a bare OSError, not DamagedLog")
-def test_a_missing_segment_is_refused_and_the_others_are_served() -> None:
-    closed = ClosedLog()
-    files = {name: content for name, content in closed.files.items() if name != SEALED}
-    # A clean start trusts the manifest and looks at no file: the reader finds out.
-    log = BareLog(MemoryDisk(files), OPTIONS)
-    closed.check_whole(log.serve(SOUND))
-    served = log.serve(HURT)
-    closed.check(served)
-    assert served.refused == [Refused(0, served.batches[0].base_offset, SEALED, 0)]
+async def test_a_missing_segment_is_refused_by_its_name_and_the_others_are_served(tmp_path: Path) -> None:
+    for name, content in ClosedLog().files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / SEALED).unlink()
+    # A clean start trusts the manifest and looks at no segment: the reader finds out.
+    log = await EmbeddedLog.open(tmp_path, OPTIONS)
+    try:
+        assert log.recovery.clean
+        assert (await log.read(SOUND, 0, 1)).data
+        assert (await log.read(HURT, BATCHES - 1, 1)).data
+        with pytest.raises(DamagedLog) as refused:
+            await log.read(HURT, 0, 1)
+        assert refused.value.path == str(tmp_path / SEALED)
+    finally:
+        await log.close()
 
 
 def test_a_flipped_byte_in_an_index_changes_nothing_that_readers_get() -> None:
