@@ -28,24 +28,9 @@ def opener(name: str, folder: Path) -> Open:
     return open_log
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line(
-        "markers",
-        "embedded_fault(reason, always): the embedded log breaks this promise; fails when it is kept again",
-    )
-
-
-def _expect_faults(request: pytest.FixtureRequest) -> None:
-    for fault in request.node.iter_markers("embedded_fault"):
-        always = fault.kwargs.get("always", True)
-        request.applymarker(pytest.mark.xfail(reason=fault.args[0], strict=always))
-
-
 @pytest.fixture(params=ADAPTERS)
 async def under_test(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[LogUnderTest]:
     """Every adapter in turn: what uses it is a promise of all."""
-    if request.param in PERSISTENT:
-        _expect_faults(request)
     started = await LogUnderTest.start(opener(request.param, tmp_path))
     yield started
     await started.log.close()
@@ -54,7 +39,6 @@ async def under_test(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIte
 @pytest.fixture(params=PERSISTENT)
 async def persistent(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[LogUnderTest]:
     """The adapters that keep what they hold when they are closed."""
-    _expect_faults(request)
     started = await LogUnderTest.start(opener(request.param, tmp_path))
     yield started
     await started.log.close()

@@ -15,12 +15,7 @@ SMALL = {"segment.bytes": "1"}
 COMPACT = SMALL | {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0", "delete.retention.ms": "1000"}
 HOUR_MS = 60 * 60 * 1000
 
-UNFLUSHED = "retention gives up nothing while the partition has a tail that is not flushed, as a busy one always has"
 
-unflushed = pytest.mark.embedded_fault(UNFLUSHED)
-
-
-@unflushed
 async def test_what_is_too_old_goes(under_test: LogUnderTest) -> None:
     topic = await under_test.make_topic(retention_ms=HOUR_MS, settings=SMALL)
     (number,) = topic.partition_numbers
@@ -40,7 +35,6 @@ async def test_retention_keeps_what_is_exactly_as_old_as_allowed(under_test: Log
     assert await under_test.values(number) == [b"a"]
 
 
-@unflushed
 async def test_even_the_last_message_goes_when_it_is_too_old_and_offsets_go_on(under_test: LogUnderTest) -> None:
     topic = await under_test.make_topic(retention_ms=HOUR_MS)
     (number,) = topic.partition_numbers
@@ -75,7 +69,6 @@ async def test_something_young_in_front_keeps_what_is_old_behind_it(under_test: 
     assert under_test.log.bounds(number).start == 0
 
 
-@pytest.mark.embedded_fault(UNFLUSHED, always=False)
 async def test_what_is_too_much_goes_from_the_front(under_test: LogUnderTest) -> None:
     size = batch_of(b"x" * 100).size_bytes
     topic = await under_test.make_topic(retention_bytes=3 * size, settings=SMALL)
@@ -228,7 +221,6 @@ async def test_what_is_not_committed_is_untouched(under_test: LogUnderTest) -> N
     assert left[2] == (b"k", b"behind")
 
 
-@pytest.mark.embedded_fault("an aborted transaction is told after compaction took its marker away")
 async def test_an_abort_whose_marker_is_gone_hides_nothing_of_its_producer(under_test: LogUnderTest) -> None:
     settings = COMPACT | {"segment.bytes": "100000", "segment.ms": "1"}
     number = await under_test.make_partition(settings=settings)
@@ -244,7 +236,6 @@ async def test_an_abort_whose_marker_is_gone_hides_nothing_of_its_producer(under
     assert b"committed" in await under_test.committed_values(number)
 
 
-@pytest.mark.embedded_fault("a batch that its producer broke ends all maintenance")
 async def test_a_batch_that_cannot_be_opened_stays_and_stops_nothing(under_test: LogUnderTest) -> None:
     number = await under_test.make_partition(settings=COMPACT)
     other = await under_test.make_partition(settings=COMPACT)
@@ -284,7 +275,6 @@ async def test_producers_are_known_after_their_batches_were_compacted_away(under
     assert (await under_test.append(number, sent(b"3", sequence=1, key=b"k"))).base_offset == 3
 
 
-@unflushed
 async def test_a_topic_may_be_compacted_and_have_a_retention(under_test: LogUnderTest) -> None:
     topic = await under_test.make_topic(retention_ms=HOUR_MS, settings=COMPACT | {"cleanup.policy": "compact, delete"})
     (number,) = topic.partition_numbers

@@ -189,7 +189,6 @@ async def test_compaction_goes_on_where_it_was(persistent: LogUnderTest) -> None
     assert persistent.log.bounds(number) == Bounds(0, 5, 5)
 
 
-@pytest.mark.embedded_fault("a topic whose first creation was cancelled is only in memory, whatever is answered later")
 async def test_a_topic_made_again_after_a_cancelled_try_survives(persistent: LogUnderTest) -> None:
     first, second = persistent.plan_topic(), persistent.plan_topic()
     going_on = asyncio.ensure_future(persistent.log.create_topic(first))

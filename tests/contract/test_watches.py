@@ -126,7 +126,6 @@ CALLS: dict[str, Callable[[Log, Topic], object]] = {
 }
 
 
-@pytest.mark.embedded_fault("a closed log still answers reads, and fails in odd ways in the rest")
 @pytest.mark.parametrize("call", CALLS)
 async def test_a_closed_log_refuses_every_call_clearly(under_test: LogUnderTest, call: str) -> None:
     topic = await under_test.make_topic()

@@ -15,13 +15,13 @@ from uuid import UUID
 from braidmq.log import Appended, AppendResult, GroupOffset
 from braidmq.log._policy import Policy
 from braidmq.log._producers import Producers
-from braidmq.log.embedded._checkpoint import Checkpoint, begin_checkpoint, begin_edit, finish_checkpoint, topic_edit
+from braidmq.log.embedded._checkpoint import Checkpoint, begin_checkpoint, begin_edit, finish_checkpoint
 from braidmq.log.embedded._compaction import begin_compaction, finish_compaction
 from braidmq.log.embedded._engine import Engine
 from braidmq.log.embedded._flush import FlushJob
 from braidmq.log.embedded._frames import FrameFormat
 from braidmq.log.embedded._lock import read_salt
-from braidmq.log.embedded._manifest import TopicDeleted
+from braidmq.log.embedded._manifest import TopicDeleted, TopicEdit
 from braidmq.log.embedded._options import LogOptions
 from braidmq.log.embedded._partition import PartitionLog
 from braidmq.log.embedded._reader import Got, LoadIndex, build_index, read_steps
@@ -106,6 +106,7 @@ class World:
             (2, self.change_topics),
             (6, self.read_somewhere),
             (3, self.close_files),
+            (2, self.prepare_spare),
         ]
         if not self.topics:
             self.create_topic()
@@ -355,11 +356,12 @@ class World:
                 dirty_ratio=0.0,
             )
         )
-        self.engine.add_partitions(topic_id, [*numbers, *added], policy)
-        for number in added:
-            self.expected[number] = Expected()
-        if self.run_checkpoint(begin_edit(self.engine, [topic_edit(self.engine, topic_id)], [])):
+        edit = TopicEdit(topic_id, [*numbers, *added], policy)
+        if self.run_checkpoint(begin_edit(self.engine, [edit], [])):
+            self.engine.add_partitions(topic_id, [*numbers, *added], policy)
             self.topics[topic_id] = [*numbers, *added]
+            for number in added:
+                self.expected[number] = Expected()
 
     def delete_topic(self, topic_id: UUID) -> None:
         self.engine.commit_turn()
@@ -370,6 +372,11 @@ class World:
                 offsets.pop(number, None)
         if self.run_checkpoint(begin_edit(self.engine, [TopicDeleted(topic_id)], [])):
             self.engine.drop_topic(topic_id)
+
+    def prepare_spare(self) -> None:
+        if self.engine.failure is None and (spare := self.engine.journal.begin_spare()) is not None:
+            spare.run()
+            self.engine.journal.finish_spare(spare)
 
     def close_files(self) -> None:
         self.engine.files.tick += self.chance.randint(0, 3)

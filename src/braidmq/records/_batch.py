@@ -17,6 +17,8 @@ Buffer = bytes | bytearray | memoryview
 
 _HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 _PREFIX: Final = struct.Struct(">qii")
+batch_prefix: Final = _PREFIX.pack
+"""(base offset, length, leader epoch) -> the first 16 bytes of a stored batch; the rest stays as it came."""
 _CHECKSUM: Final = struct.Struct(">I")
 _ATTRIBUTES: Final = struct.Struct(">h")
 _TIMESTAMP: Final = struct.Struct(">q")
@@ -137,11 +139,6 @@ def split_batches(buffer: Buffer) -> list[Batch]:
         batches.append(batch)
         position += batch.size_bytes
     return batches
-
-
-def batch_prefix(base_offset: int, length: int, leader_epoch: int) -> bytes:
-    """The first 16 bytes of a batch as the log stores it; the rest stays as the producer sent it."""
-    return _PREFIX.pack(base_offset, length, leader_epoch)
 
 
 def resealed(data: bytearray) -> Batch:

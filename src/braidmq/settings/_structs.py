@@ -2,7 +2,7 @@
 
 A section of the file is a struct, and a key is a field. To add a key, add a field with a `Meta` that describes it:
 flags, environment variables, checks and the reference page follow from it. A field's name ends with its unit
-(`_bytes`, `_ms`, `_s`), and that lets users write `64MiB` or `500ms`.
+(`_bytes`, `_ms`, `_s`), and that lets users write `32MiB` or `500ms`.
 """
 
 from collections.abc import Mapping
@@ -61,7 +61,7 @@ class LogSettings(Section, frozen=True):
     ] = 1024 * MIB
     journal_file_bytes: Annotated[
         int, Meta(description="How large one file of the journal grows.", ge=MIB, le=1024 * MIB)
-    ] = 64 * MIB
+    ] = 32 * MIB
     open_files_max: Annotated[
         int, Meta(description="How many files of the log are open at the same time.", ge=16, le=1_000_000)
     ] = 2_000

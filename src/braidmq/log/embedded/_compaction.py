@@ -13,13 +13,13 @@ import time
 from collections.abc import Iterator
 
 from braidmq.log._policy import Policy
-from braidmq.log._producers import AbortedRange
+from braidmq.log._survivors import Survivors, is_compaction_due
 from braidmq.log.embedded._disk import Disk, File
 from braidmq.log.embedded._engine import Engine
 from braidmq.log.embedded._partition import PartitionLog
 from braidmq.log.embedded._segment import Segment, StoredBatch, Unreadable, scan
-from braidmq.model.errors import DamagedLog, InvalidBatch
-from braidmq.records import Batch, Record, build_batch, read_records, with_append_time
+from braidmq.model.errors import DamagedLog
+from braidmq.records import Batch
 
 KEYS_MAX = 1_000_000
 """How many different keys one pass keeps in mind; what lies behind the key that was one too many waits for the next."""
@@ -34,13 +34,10 @@ class Compaction:
         self._disk = disk
         self._policy: Policy = partition.policy
         self._cleaned_before = partition.compacted_offset
+        aborted = partition.producers.aborted if partition.producers else ()
+        self._survivors = Survivors(partition.policy, aborted, partition.compacted_offset, now_ms)
         self._generation = partition.next_generation
-        self._aborted: dict[int, list[AbortedRange]] = {}
-        for aborted in partition.producers.aborted if partition.producers else ():
-            self._aborted.setdefault(aborted.producer_id, []).append(aborted)
-        self._now_ms = now_ms
         self._keys_max = keys_max
-        self._newest: dict[bytes, int] = {}
         self._output: Segment | None = None
         self._output_file: File | None = None
         self.segments = segments
@@ -66,11 +63,8 @@ class Compaction:
         for count, segment in enumerate(self.segments):
             if segment.end_offset > self._cleaned_before:
                 for batch in self._batches(segment):
-                    if not batch.is_control and not self._is_aborted(batch):
-                        for record in read_records(batch):
-                            if record.key is not None:
-                                self._newest[record.key] = record.offset
-                if len(self._newest) > self._keys_max and count > 0:
+                    self._survivors.learn(batch)
+                if self._survivors.keys > self._keys_max and count > 0:
                     return count
             self.compacted_offset = max(self.compacted_offset, segment.end_offset)
         return len(self.segments)
@@ -93,45 +87,13 @@ class Compaction:
         finally:
             file.close()
 
-    def _is_aborted(self, batch: Batch) -> bool:
-        if not batch.is_transactional:
-            return False
-        ranges = self._aborted.get(batch.producer_id, ())
-        return any(aborted.first_offset <= batch.base_offset <= aborted.marker_offset for aborted in ranges)
-
     def _rewrite(self, segment: Segment) -> None:
         for batch in self._batches(segment):
-            kept = self._kept(batch)
+            kept = self._survivors.kept(batch)
             if kept is not None:
                 self._write(segment, kept)
         if self._output is not None:
             self._output.end_offset = segment.end_offset
-
-    def _kept(self, batch: Batch) -> Batch | None:
-        """What stays of a batch: all, some or nothing of it."""
-        if batch.is_control:
-            return batch if self._is_recent(batch.base_offset, batch.max_timestamp) else None
-        if self._is_aborted(batch):
-            return None
-        try:
-            records = read_records(batch)
-        except InvalidBatch:
-            # Nobody can open what its producer broke; it is not ours to throw away.
-            return batch
-        kept = [record for record in records if self._stays(record)]
-        if len(kept) == len(records):
-            return batch
-        return _rebuilt(batch, kept) if kept else None
-
-    def _stays(self, record: Record) -> bool:
-        if record.key is None:
-            return True
-        if record.offset < self._newest.get(record.key, -1):
-            return False
-        return record.value is not None or self._is_recent(record.offset, record.timestamp_ms)
-
-    def _is_recent(self, offset: int, timestamp_ms: int) -> bool:
-        return offset >= self._cleaned_before or timestamp_ms >= self._now_ms - self._policy.delete_retention_ms
 
     def _write(self, source: Segment, batch: Batch) -> None:
         output = self._output
@@ -160,20 +122,6 @@ class Compaction:
             self._output = None
 
 
-def _rebuilt(batch: Batch, records: list[Record]) -> Batch:
-    rebuilt = build_batch(
-        records,
-        codec=batch.codec,
-        base_offset=batch.base_offset,
-        last_offset=batch.last_offset,
-        producer_id=batch.producer_id,
-        producer_epoch=batch.producer_epoch,
-        base_sequence=batch.base_sequence,
-        transactional=batch.is_transactional,
-    )
-    return with_append_time(rebuilt, batch.max_timestamp) if batch.is_append_time else rebuilt
-
-
 def begin_compaction(engine: Engine, partition: PartitionLog) -> Compaction | None:
     """A pass over what can be compacted, if enough of it is new."""
     stable_offset = partition.bounds().stable
@@ -185,7 +133,7 @@ def begin_compaction(engine: Engine, partition: PartitionLog) -> Compaction | No
             sealed.append(segment)
     new_bytes = sum(s.size_bytes for s in sealed if s.end_offset > partition.compacted_offset)
     total_bytes = sum(s.size_bytes for s in sealed)
-    if not new_bytes or new_bytes < partition.policy.dirty_ratio * total_bytes:
+    if not is_compaction_due(partition.policy, new_bytes, total_bytes):
         return None
     return Compaction(engine.disk, sealed, partition, engine.now_ms())
 

@@ -29,6 +29,7 @@ GROUP_OFFSETS = 2
 START_OFFSET = 3
 
 NO_TOPIC = bytes(16)
+SPARE_WRITE_BYTES = 1024 * 1024
 
 
 class Entry(NamedTuple):
@@ -70,6 +71,10 @@ class JournalFile:
         self.written_bytes = 0
         self.last_sequence = -1
 
+    @property
+    def number(self) -> int:
+        return int(self.name.rpartition("/")[2])
+
 
 class Journal:
     """The writing side. `sequence` is the last frame's."""
@@ -82,7 +87,8 @@ class Journal:
         self._free: deque[JournalFile] = deque()
         self._full: deque[JournalFile] = deque()
         self._current: JournalFile | None = None
-        self._file_count = 0
+        self._next_number = 0
+        self._spare_begun = False
         self.sequence = FIRST_SEQUENCE
         self.durable = FIRST_SEQUENCE
         self.floor = 0
@@ -90,7 +96,7 @@ class Journal:
     def start(self, files: Sequence[JournalFile], sequence: int) -> None:
         """Go on behind the sequence; everything in these files is taken to be unnecessary by now."""
         self._free.extend(files)
-        self._file_count = len(files)
+        self._next_number = 1 + max((file.number for file in files), default=-1)
         self.sequence = self.durable = sequence
         self.floor = sequence + 1
 
@@ -128,10 +134,24 @@ class Journal:
         return following
 
     def _new_file(self) -> JournalFile:
-        name = f"{FOLDER}/{self._file_count:04d}"
-        made = JournalFile(name, self._disk.open(name, create=True), is_new=True)
-        self._file_count += 1
-        return made
+        name = self._new_name()
+        return JournalFile(name, self._disk.open(name, create=True), is_new=True)
+
+    def _new_name(self) -> str:
+        self._next_number += 1
+        return f"{FOLDER}/{self._next_number - 1:04d}"
+
+    def begin_spare(self) -> "SpareFile | None":
+        """A file to be made ready for when the current one is full; None while there is one."""
+        if self._free or self._spare_begun:
+            return None
+        self._spare_begun = True
+        return SpareFile(self._disk, self._new_name(), self._file_bytes)
+
+    def finish_spare(self, spare: "SpareFile") -> None:
+        self._spare_begun = False
+        if spare.made is not None:
+            self._free.append(spare.made)
 
     def unsynced_files(self) -> list[JournalFile]:
         """Files with frames behind `durable`, in order: what a sync has to reach."""
@@ -160,6 +180,33 @@ class Journal:
         self._free.clear()
         self._full.clear()
         self._current = None
+
+
+class SpareFile:
+    """A new file of the ring, filled with zeroes, so that it has its blocks before it is needed. Made elsewhere."""
+
+    def __init__(self, disk: Disk, name: str, size_bytes: int) -> None:
+        self._disk = disk
+        self._name = name
+        self._size_bytes = size_bytes
+        self.made: JournalFile | None = None
+
+    def run(self) -> None:
+        """Without room for it, or on a disk that fails, there is no spare; who writes meets the reason himself."""
+        try:
+            file = self._disk.open(self._name, create=True)
+        except OSError:
+            return
+        try:
+            zeroes = bytes(min(self._size_bytes, SPARE_WRITE_BYTES))
+            for position in range(0, self._size_bytes, len(zeroes)):
+                file.write((zeroes,), position, len(zeroes))
+            file.sync()
+        except OSError:
+            file.close()
+            self._disk.remove(self._name)
+            return
+        self.made = JournalFile(self._name, file, is_new=True)
 
 
 def sync_files(disk: Disk, files: Sequence[JournalFile]) -> None:

@@ -14,13 +14,12 @@ from uuid import UUID
 import structlog
 
 from braidmq.log._port import AppendResult, Bounds, Fetched, GroupOffset, TimedOffset
-from braidmq.log._watches import wait_for_data
+from braidmq.log._watches import PartitionWatch, wait_for_data
 from braidmq.log.embedded._checkpoint import (
     Checkpoint,
     begin_checkpoint,
     begin_edit,
     finish_checkpoint,
-    topic_edit,
 )
 from braidmq.log.embedded._compaction import begin_compaction, finish_compaction
 from braidmq.log.embedded._disk import Disk, RealDisk
@@ -28,7 +27,7 @@ from braidmq.log.embedded._engine import Engine
 from braidmq.log.embedded._flush import FlushJob
 from braidmq.log.embedded._frames import FrameFormat
 from braidmq.log.embedded._lock import FolderLock, read_salt
-from braidmq.log.embedded._manifest import TopicDeleted
+from braidmq.log.embedded._manifest import TopicDeleted, TopicEdit
 from braidmq.log.embedded._options import LogOptions, LogStatistics
 from braidmq.log.embedded._partition import PartitionLog
 from braidmq.log.embedded._reader import (
@@ -44,15 +43,21 @@ from braidmq.log.embedded._reader import (
 from braidmq.log.embedded._recovery import Recovery, recover
 from braidmq.log.embedded._retention import apply_retention
 from braidmq.log.embedded._turn import SyncJob
-from braidmq.log.embedded._watches import PartitionWatch
 from braidmq.model import BraidError, Topic
-from braidmq.model.errors import DamagedLog, OffsetOutOfRange, StorageFailed, StorageFull, UnknownPartition
+from braidmq.model.errors import (
+    DamagedLog,
+    LogClosed,
+    OffsetOutOfRange,
+    StorageFailed,
+    StorageFull,
+    UnknownPartition,
+)
 from braidmq.records import Batch
 
 TICK_S = 1.0
 READERS = 4
-JOURNAL_FILES_CHECKPOINT = 3
-JOURNAL_FILES_MAX = 8
+JOURNAL_FILES_CHECKPOINT = 2
+JOURNAL_FILES_MAX = 12
 """When so many journal files are in use, a checkpoint begins; and turns wait for one."""
 
 T = TypeVar("T")
@@ -96,6 +101,7 @@ class EmbeddedLog:
         self._checkpointer = ThreadPoolExecutor(1, thread_name_prefix="braid-log-checkpoint")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="braid-log-read")
         self._checkpoint_lock = asyncio.Lock()
+        self._checkpoints: set[asyncio.Task[None]] = set()
         self._checkpoint_task: asyncio.Task[None] | None = None
         self._maintenance_task: asyncio.Task[None] | None = None
         self._checkpoint_at = self._maintain_at = self._loop.time()
@@ -145,6 +151,10 @@ class EmbeddedLog:
     def _commit(self) -> None:
         self._commit_scheduled = False
         engine = self._engine
+        if self._engine.closed:
+            # What came too late is refused; the last checkpoint is not to be followed by anything.
+            engine.commit_turn()
+            return
         if self._must_wait():
             # The flush or the checkpoint that is under way commits the turn when it is done.
             return
@@ -152,13 +162,17 @@ class EmbeddedLog:
             self._request_sync()
         if engine.ready and not self._flushing:
             self._begin_flush()
+        if (spare := engine.journal.begin_spare()) is not None:
+            making = self._loop.run_in_executor(self._readers, spare.run)
+            making.add_done_callback(lambda _: engine.journal.finish_spare(spare))
         if engine.failure is not None:
             self._tell_failure()
 
     def _must_wait(self) -> bool:
         """Whether the disk is so far behind that no more can be taken; begins what brings it forward."""
         engine = self._engine
-        if engine.failure is not None:
+        if engine.failure is not None or engine.closed:
+            # What closes the log writes the last checkpoint; none may come behind it.
             return False
         files = engine.journal.kept_bytes / engine.options.journal_file_bytes
         if files >= JOURNAL_FILES_CHECKPOINT and not self._is_durable:
@@ -239,7 +253,8 @@ class EmbeddedLog:
 
     def _partition(self, number: int) -> PartitionLog:
         partition = self._engine.partitions.get(number)
-        if partition is None:
+        if partition is None or self._engine.closed:
+            self._check_open()
             raise UnknownPartition(f"there is no partition number {number}")
         return partition
 
@@ -320,20 +335,27 @@ class EmbeddedLog:
         await self._save_topic(topic)
 
     async def _save_topic(self, topic: Topic) -> None:
+        """The topic is there for appends once the manifest has it, not before."""
+        self._check_open()
         engine = self._engine
         policy = engine.policy_for(topic)
         known = engine.topics.get(topic.id)
         if known == topic.partition_numbers and engine.partitions[known[0]].policy == policy:
             return
-        self._check_usable()
-        engine.add_partitions(topic.id, topic.partition_numbers, policy)
-        await self._run_checkpoint(lambda: begin_edit(engine, [topic_edit(engine, topic.id)], []))
+        edit = TopicEdit(topic.id, list(topic.partition_numbers), policy)
+        await self._run_checkpoint(
+            lambda: begin_edit(engine, [edit], []),
+            then=lambda: engine.add_partitions(topic.id, topic.partition_numbers, policy),
+        )
 
     async def delete_topic(self, topic_id: UUID) -> None:
-        if topic_id not in self._engine.topics:
+        self._check_open()
+        engine = self._engine
+        if topic_id not in engine.topics:
             return
-        await self._run_checkpoint(lambda: begin_edit(self._engine, [TopicDeleted(topic_id)], []))
-        self._engine.drop_topic(topic_id)
+        await self._run_checkpoint(
+            lambda: begin_edit(engine, [TopicDeleted(topic_id)], []), then=lambda: engine.drop_topic(topic_id)
+        )
         await self._checkpoint()
 
     async def delete_records(self, number: int, before_offset: int) -> int:
@@ -353,15 +375,18 @@ class EmbeddedLog:
         await self._noted(lambda done: self._engine.note_offsets(group, offsets, done))
 
     def fetch_offsets(self, group: str) -> Mapping[int, GroupOffset]:
+        self._check_open()
         return self._engine.groups.get(group, {})
 
     async def delete_offsets(self, group: str, numbers: Iterable[int] | None = None) -> None:
+        self._check_open()
         kept = self._engine.groups.get(group, {})
         gone = {number: None for number in (kept if numbers is None else numbers) if number in kept}
         if gone:
             await self._noted(lambda done: self._engine.note_offsets(group, gone, done))
 
     def groups_with_offsets(self) -> Iterable[str]:
+        self._check_open()
         return self._engine.groups.keys()
 
     async def _noted(self, note: Callable[[Callable[[BraidError | None], None]], None]) -> None:
@@ -426,12 +451,24 @@ class EmbeddedLog:
             raise StorageFull()
         return begin_checkpoint(self._engine, clean=clean)
 
-    async def _run_checkpoint(self, begin: Callable[[], Checkpoint], *, flush: bool = False) -> None:
-        """One at a time. Raises StorageFull when there was no room, and the failure when the disk failed."""
+    async def _run_checkpoint(
+        self, begin: Callable[[], Checkpoint], *, flush: bool = False, then: Callable[[], None] | None = None
+    ) -> None:
+        """One at a time, and to its end although its caller may be cancelled. Raises StorageFull when there was no
+        room, and the failure when the disk failed."""
+        task = self._loop.create_task(self._checkpoint_to_its_end(begin, flush, then))
+        self._checkpoints.add(task)
+        task.add_done_callback(self._checkpoints.discard)
+        await asyncio.shield(task)
+
+    async def _checkpoint_to_its_end(
+        self, begin: Callable[[], Checkpoint], flush: bool, then: Callable[[], None] | None
+    ) -> None:
         async with self._checkpoint_lock:
             if flush:
                 await self._flush_all()
-            self._check_usable()
+            if self._engine.failure is not None:
+                raise self._engine.failure
             checkpoint = begin()
             error: OSError | None = None
             try:
@@ -439,6 +476,8 @@ class EmbeddedLog:
             except OSError as failed:
                 error = failed
             finish_checkpoint(self._engine, checkpoint, error)
+            if error is None and then is not None:
+                then()
         self._tell_failure()
         if error is not None:
             raise self._engine.failure or StorageFull() from error
@@ -462,7 +501,9 @@ class EmbeddedLog:
             self._maintenance_task = None
 
     async def maintain(self) -> None:
+        self._check_open()
         engine = self._engine
+        await self._flush_all()
         apply_retention(engine)
         for partition in list(engine.partitions.values()):
             if partition.policy.compact and engine.failure is None:
@@ -484,9 +525,9 @@ class EmbeddedLog:
 
     # The end.
 
-    def _check_usable(self) -> None:
-        if self._engine.failure is not None:
-            raise self._engine.failure
+    def _check_open(self) -> None:
+        if self._engine.closed:
+            raise LogClosed()
 
     async def close(self) -> None:
         if self._engine.closed:
@@ -494,8 +535,8 @@ class EmbeddedLog:
         self._tick_handle.cancel()
         if self._maintenance_task is not None:
             await asyncio.wait([self._maintenance_task])
-        if self._checkpoint_task is not None:
-            await asyncio.wait([self._checkpoint_task])
+        if self._checkpoints:
+            await asyncio.wait(self._checkpoints)
         if self._engine.commit_turn():
             self._request_sync()
         self._engine.closed = True
@@ -505,8 +546,9 @@ class EmbeddedLog:
         self._flush_queue.put(None)
         await asyncio.to_thread(self._sync_thread.join)
         await asyncio.to_thread(self._flush_thread.join)
-        self._checkpointer.shutdown()
-        self._readers.shutdown()
+        await asyncio.to_thread(self._checkpointer.shutdown)
+        await asyncio.to_thread(self._readers.shutdown)
+        await asyncio.sleep(0)
         self._engine.files.close_all()
         self._engine.journal.close()
         self._engine.manifest.close()

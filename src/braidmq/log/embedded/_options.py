@@ -18,7 +18,7 @@ class LogOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How often written segments are synced when `flush` is `interval`."""
     segment_bytes: int = SEGMENT_BYTES
     """How large a segment grows unless its topic says otherwise."""
-    journal_file_bytes: int = 64 * MIB
+    journal_file_bytes: int = 32 * MIB
     """One file of the journal's ring; a checkpoint begins when one is full."""
     open_files_max: int = 2000
     """How many segments may be open at once."""

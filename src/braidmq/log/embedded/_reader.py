@@ -14,14 +14,15 @@ from collections.abc import Generator
 from typing import NamedTuple
 
 from braidmq.log._port import Fetched, TimedOffset
+from braidmq.log._times import first_not_older
 from braidmq.log.embedded._disk import Disk, File
 from braidmq.log.embedded._flush import tail_buffers
 from braidmq.log.embedded._index import NO_TIME, SparseIndex, load_index
 from braidmq.log.embedded._manifest import Damage
 from braidmq.log.embedded._partition import PartitionLog
 from braidmq.log.embedded._segment import GLANCE, READ_AHEAD_BYTES, Segment, scan_headers
-from braidmq.model.errors import DamagedLog, InvalidBatch, OffsetOutOfRange
-from braidmq.records import BATCH_HEADER_BYTES, BATCH_OVERHEAD_BYTES, parse_batch, read_records
+from braidmq.model.errors import DamagedLog, OffsetOutOfRange
+from braidmq.records import BATCH_HEADER_BYTES, BATCH_OVERHEAD_BYTES, parse_batch
 
 NOTHING = Fetched(b"")
 LOOK_BYTES = 64 * 1024
@@ -322,15 +323,8 @@ def _first_not_older(fetched: Fetched, timestamp_ms: int, start_offset: int) -> 
     next_offset = 0
     while position < len(fetched.data):
         batch = parse_batch(fetched.data, position)
-        if batch.max_timestamp >= timestamp_ms:
-            try:
-                records = read_records(batch)
-            except InvalidBatch:
-                # A producer's broken batch cannot be opened by anybody; its beginning is as near as one can come.
-                return TimedOffset(max(batch.base_offset, start_offset), batch.max_timestamp), batch.last_offset + 1
-            for record in records:
-                if record.timestamp_ms >= timestamp_ms and record.offset >= start_offset:
-                    return TimedOffset(record.offset, record.timestamp_ms), batch.last_offset + 1
+        if (found := first_not_older(batch, timestamp_ms, start_offset)) is not None:
+            return found, batch.last_offset + 1
         position += batch.size_bytes
         next_offset = batch.last_offset + 1
     return None, next_offset
