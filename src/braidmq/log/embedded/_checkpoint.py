@@ -9,7 +9,7 @@ from uuid import UUID
 
 from braidmq.log.embedded._disk import Disk, File
 from braidmq.log.embedded._engine import Engine
-from braidmq.log.embedded._health import is_full
+from braidmq.log.embedded._health import is_full, syncing
 from braidmq.log.embedded._manifest import (
     Edit,
     GroupEdit,
@@ -56,10 +56,11 @@ class Checkpoint:
 
     def run(self) -> None:
         """Raises OSError. The order is what makes it safe: data, folder, manifest, and only then the removals."""
-        for sync in self.syncs:
-            self._sync(sync)
-        if self.sync_folder:
-            self._disk.sync_folder(FOLDER)
+        with syncing():
+            for sync in self.syncs:
+                self._sync(sync)
+            if self.sync_folder:
+                self._disk.sync_folder(FOLDER)
         for marks in self.marks:
             self._save_marks(marks)
         if self.is_full_picture:
@@ -70,7 +71,8 @@ class Checkpoint:
             self._disk.remove(segment.name)
             self._disk.remove(segment.index_name)
         if self.doomed:
-            self._disk.sync_folder(FOLDER)
+            with syncing():
+                self._disk.sync_folder(FOLDER)
 
     def _sync(self, sync: _Sync) -> None:
         if sync.file is not None:

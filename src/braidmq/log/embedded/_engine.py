@@ -29,7 +29,7 @@ from braidmq.log.embedded._health import DiskHealth, is_full
 from braidmq.log.embedded._manifest import Manifest, Picture
 from braidmq.log.embedded._options import LogOptions
 from braidmq.log.embedded._partition import PartitionLog, Pending, TailBatch
-from braidmq.log.embedded._segment import Segment
+from braidmq.log.embedded._segment import LEADER_EPOCH, Segment
 from braidmq.log.embedded._turn import (
     WHOLE,
     Answer,
@@ -44,7 +44,6 @@ from braidmq.model import BraidError, Topic
 from braidmq.model.errors import LogClosed, StorageFailed, UnknownPartition
 from braidmq.records import BATCH_OVERHEAD_BYTES, Batch, batch_prefix
 
-LEADER_EPOCH = 0
 PREFIX_BYTES = 16
 TURN_BYTES_MAX = 4 * 1024 * 1024
 TAIL_BYTES_MAX = 96 * 1024 * 1024
@@ -470,7 +469,7 @@ class Engine:
                 parts.append(start_entry(partition, partition.start_offset))
         if parts:
             try:
-                self.journal.write(parts)
+                self.shown_sequence = self.journal.write(parts)
             except OSError as error:
                 self._note_write_error(error, "the journal")
                 return

@@ -4,8 +4,9 @@ A reserve file keeps some room aside. It is given up when the disk is full, so t
 written to its segments and deletions can be recorded, and made again when there is room.
 """
 
+import contextlib
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from braidmq.log.embedded._disk import Disk
 from braidmq.model import BraidError
@@ -16,8 +17,22 @@ LOOK_AFTER_BYTES = 16 * 1024 * 1024
 LOOK_AFTER_MS = 200
 
 
+class SyncFailed(OSError):
+    """The disk did not keep what it had been given. Whatever the reason, even want of room, it is never tried again."""
+
+
 def is_full(error: OSError) -> bool:
-    return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    """Whether a write found no room, and may find some later."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT) and not isinstance(error, SyncFailed)
+
+
+@contextlib.contextmanager
+def syncing() -> Iterator[None]:
+    """Turns the failure of a sync into SyncFailed."""
+    try:
+        yield
+    except OSError as error:
+        raise SyncFailed(error.errno, f"sync failed: {error.strerror}") from error
 
 
 class DiskHealth:

@@ -42,12 +42,10 @@ class SparseIndex:
         self.positions.append(position)
         self.times.append(latest_before_ms)
 
-    def position_for_offset(self, offset: int) -> int | None:
-        """Where to begin looking for the offset; None when the marks for it are not in memory."""
+    def mark_for_offset(self, offset: int) -> tuple[int, int] | None:
+        """Position and offset of the mark from which to look for the offset; None when it is not in memory."""
         found = bisect_right(self.offsets, offset) - 1
-        if found < 0:
-            return self.covers_from if self.covers_from == 0 else None
-        return self.positions[found]
+        return None if found < 0 else (self.positions[found], self.offsets[found])
 
     def offset_for_time(self, timestamp_ms: int) -> int | None:
         """Before which offset no batch is as late as this; None when no mark in memory says so."""

@@ -1,5 +1,6 @@
 """One process at a time: a lock on a file that says who holds it; and the salt drawn when the log was made."""
 
+import contextlib
 import fcntl
 import os
 import socket
@@ -32,8 +33,12 @@ class FolderLock:
                 f"the data folder {folder} is in use by {owner}; stop that process or choose another folder"
             ) from None
         started = time.strftime("%Y-%m-%d %H:%M:%S")
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, f"process {os.getpid()} on {socket.gethostname()} since {started}\n".encode(), 0)
+        with contextlib.suppress(OSError):
+            # On a full disk the owner stays unnamed; the lock holds all the same.
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(
+                self._descriptor, f"process {os.getpid()} on {socket.gethostname()} since {started}\n".encode(), 0
+            )
 
     def release(self) -> None:
         os.ftruncate(self._descriptor, 0)

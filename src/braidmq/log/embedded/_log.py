@@ -34,8 +34,10 @@ from braidmq.log.embedded._reader import (
     Answer,
     Got,
     LoadIndex,
+    ReadBytes,
     Request,
     build_index,
+    damaged,
     read_on,
     read_steps,
     time_steps,
@@ -290,7 +292,10 @@ class EmbeddedLog:
             return None
         segment = request.segment
         segment.touched = self._engine.files.tick
-        data = (segment.file or self._engine.files.open(segment)).read_now(request.size, request.position)
+        try:
+            data = (segment.file or self._engine.files.open(segment)).read_now(request.size, request.position)
+        except OSError as error:
+            raise self._unreadable(request, error) from error
         if data is None or len(data) != request.size:
             return None
         return Got(data, from_disk=False)
@@ -315,15 +320,23 @@ class EmbeddedLog:
 
     async def _get(self, request: Request) -> Answer:
         segment = request.segment
-        file = self._engine.files.open(segment)
         segment.pins += 1
         try:
+            file = self._engine.files.open(segment)
             if isinstance(request, LoadIndex):
                 return await self._loop.run_in_executor(self._readers, build_index, self._engine.disk, file, request)
             data = await self._loop.run_in_executor(self._readers, file.read, request.size, request.position)
             return Got(data, from_disk=True)
+        except OSError as error:
+            raise self._unreadable(request, error) from error
         finally:
             segment.pins -= 1
+
+    def _unreadable(self, request: Request, error: OSError) -> DamagedLog:
+        """What the disk does not give is as good as damaged: the reader is told where, and others go on."""
+        position = request.position if isinstance(request, ReadBytes) else 0
+        path = self._engine.disk.describe(request.segment.name)
+        return damaged(path, position, request.segment.base_offset, str(error))
 
     def watch(self, numbers: Iterable[int], on_data: Callable[[int], None]) -> PartitionWatch:
         return PartitionWatch([self._partition(number) for number in numbers], on_data)
@@ -375,6 +388,9 @@ class EmbeddedLog:
             )
         if before_offset > start:
             await self._noted(lambda done: self._engine.note_start(partition, before_offset, done))
+            if self._engine.doomed and self._checkpoint_task is None:
+                # Somebody may be waiting for the room.
+                self._begin_checkpoint()
         return partition.start_offset
 
     # Group offsets.

@@ -16,6 +16,7 @@ from braidmq.log._port import GroupOffset
 from braidmq.log._producers import AbortedRange, Producer
 from braidmq.log.embedded._disk import Disk, File
 from braidmq.log.embedded._frames import FIRST_SEQUENCE, FrameFormat
+from braidmq.log.embedded._health import syncing
 from braidmq.model.errors import DamagedLog
 
 FOLDER = "manifest"
@@ -180,7 +181,8 @@ class Manifest:
         assert self._file is not None, "the first write of a manifest is a rewrite"
         buffers, size = self._format.encode(self._sequence + 1, self._sequence, 0, [self._encoder.encode(edits)])
         self._file.write(buffers, self._size_bytes, size)
-        self._file.sync()
+        with syncing():
+            self._file.sync()
         self._sequence += 1
         self._size_bytes += size
 
@@ -192,9 +194,11 @@ class Manifest:
             buffers, size = self._format.encode(1, 0, 0, [self._encoder.encode(edits)])
             file.truncate(0)
             file.write(buffers, 0, size)
-            file.sync()
+            with syncing():
+                file.sync()
             self._disk.rename(f"{name}.new", name)
-            self._disk.sync_folder(FOLDER)
+            with syncing():
+                self._disk.sync_folder(FOLDER)
         except BaseException:
             file.close()
             raise

@@ -19,8 +19,8 @@ from braidmq.log.embedded._disk import Disk, File
 from braidmq.log.embedded._flush import tail_buffers
 from braidmq.log.embedded._index import NO_TIME, SparseIndex, load_index
 from braidmq.log.embedded._manifest import Damage
-from braidmq.log.embedded._partition import PartitionLog
-from braidmq.log.embedded._segment import GLANCE, READ_AHEAD_BYTES, Segment, scan_headers
+from braidmq.log.embedded._partition import PartitionLog, Place
+from braidmq.log.embedded._segment import GLANCE, READ_AHEAD_BYTES, Segment, check_batch, scan_headers
 from braidmq.model.errors import DamagedLog, OffsetOutOfRange
 from braidmq.records import BATCH_HEADER_BYTES, BATCH_OVERHEAD_BYTES, parse_batch
 
@@ -48,7 +48,6 @@ class LoadIndex(NamedTuple):
 
     segment: Segment
     up_to: int
-    trust_file: bool = True
 
 
 Request = ReadBytes | LoadIndex
@@ -110,7 +109,7 @@ def read_steps(
             hint = None
         else:
             segment = partition.segments[partition.segment_at(offset)]
-            found = yield from _find(disk, segment, offset)
+            found = yield from _find(disk, partition, segment, offset)
             position = segment.size_bytes if found is None else found
         if position >= segment.size_bytes:
             # A reader at the end of a segment, or compaction left a gap there.
@@ -119,11 +118,14 @@ def read_steps(
             offset = max(offset, following)
             continue
         data, next_offset, next_position = yield from _whole_batches(
-            disk, partition, segment, position, bytes_max, limit
+            disk, partition, Place(segment, position), offset, bytes_max, limit
         )
         if next_offset is None:
             return NOTHING
         partition.remember_place(next_offset, segment, next_position)
+        if partition.tail and next_offset == partition.tail[0].base_offset:
+            more, next_offset = _tail_bytes(partition, next_offset, bytes_max - len(data), limit, at_least=0)
+            data = b"".join((data, more)) if more else data
         return _fetched(partition, data, first_offset, next_offset, committed)
     return NOTHING
 
@@ -138,19 +140,25 @@ def _fetched(
 
 def _from_tail(partition: PartitionLog, offset: int, bytes_max: int, limit: int, committed: bool) -> Fetched:
     """What is not in the segment's file yet is read from memory."""
+    data, next_offset = _tail_bytes(partition, offset, bytes_max, limit, at_least=1)
+    return _fetched(partition, data, offset, next_offset, committed) if data else NOTHING
+
+
+def _tail_bytes(
+    partition: PartitionLog, offset: int, bytes_max: int, limit: int, *, at_least: int
+) -> tuple[bytes, int]:
+    """Whole batches of the tail from the one that holds the offset, and the offset behind them."""
     tail = partition.tail
     first = partition.tail_batch_at(offset)
     size_bytes, count = 0, 0
     for batch in itertools.islice(tail, first, None):
-        if batch.base_offset >= limit or (count and size_bytes + batch.size_bytes > bytes_max):
+        if batch.base_offset >= limit or (count >= at_least and size_bytes + batch.size_bytes > bytes_max):
             break
         size_bytes += batch.size_bytes
         count += 1
-    if not count:
-        return NOTHING
     after = first + count
     next_offset = tail[after].base_offset if after < len(tail) else partition.end_offset
-    return _fetched(partition, b"".join(tail_buffers(tail[first:after])), offset, next_offset, committed)
+    return b"".join(tail_buffers(tail[first:after])), next_offset if count else offset
 
 
 def _next_base(partition: PartitionLog, segment: Segment) -> int | None:
@@ -161,9 +169,10 @@ def _next_base(partition: PartitionLog, segment: Segment) -> int | None:
     return partition.tail[0].base_offset if partition.tail else None
 
 
-def _find(disk: Disk, segment: Segment, offset: int) -> Generator[Request, Answer, int | None]:
+def _find(disk: Disk, partition: PartitionLog, segment: Segment, offset: int) -> Generator[Request, Answer, int | None]:
     """Where the first batch begins that reaches the offset; None when the segment has none."""
-    position = yield from _indexed_position(segment, offset)
+    position, expected_offset = yield from _nearest_mark(segment, offset)
+    may_have_gaps = segment.generation > 0 or bool(partition.damage)
     window, window_at = b"", position
     while position < segment.size_bytes:
         within = position - window_at
@@ -174,24 +183,27 @@ def _find(disk: Disk, segment: Segment, offset: int) -> Generator[Request, Answe
         if (size := _step(window, within, position, segment)) is None:
             raise damaged(disk.describe(segment.name), position, offset, "there is no batch at this place")
         base_offset, _, _, delta, _ = GLANCE.unpack_from(window, within)
+        if base_offset != expected_offset and not (may_have_gaps and base_offset > expected_offset):
+            reason = f"the batch says offset {base_offset} where {expected_offset} is expected"
+            raise damaged(disk.describe(segment.name), position, expected_offset, reason)
         if base_offset + delta >= offset:
             return position
-        position += size
+        position, expected_offset = position + size, base_offset + delta + 1
     return None
 
 
-def _indexed_position(segment: Segment, offset: int) -> Generator[Request, Answer, int]:
+def _nearest_mark(segment: Segment, offset: int) -> Generator[Request, Answer, tuple[int, int]]:
+    """A place to begin looking, and the offset that lies there."""
+    beginning = (0, segment.base_offset)
     if not segment.size_bytes or offset <= segment.base_offset:
-        return 0
+        return beginning
     index = segment.index
-    found = index.position_for_offset(offset) if index is not None else None
-    if found is not None:
-        return found
-    up_to = segment.size_bytes if index is None else index.covers_from
-    loaded = yield LoadIndex(segment, up_to)
-    assert isinstance(loaded, SparseIndex)
-    index = adopt_index(segment, loaded, up_to)
-    return index.position_for_offset(offset) or 0
+    if index is None or (index.covers_from > 0 and index.mark_for_offset(offset) is None):
+        up_to = segment.size_bytes if index is None else index.covers_from
+        loaded = yield LoadIndex(segment, up_to)
+        assert isinstance(loaded, SparseIndex)
+        index = adopt_index(segment, loaded, up_to)
+    return index.mark_for_offset(offset) or beginning
 
 
 def adopt_index(segment: Segment, loaded: SparseIndex, up_to: int) -> SparseIndex:
@@ -215,10 +227,11 @@ def _step(window: bytes, within: int, position: int, segment: Segment) -> int | 
 
 
 def _whole_batches(
-    disk: Disk, partition: PartitionLog, segment: Segment, position: int, bytes_max: int, limit: int
+    disk: Disk, partition: PartitionLog, place: Place, offset: int, bytes_max: int, limit: int
 ) -> Generator[Request, Answer, tuple[bytes | memoryview, int | None, int]]:
     """Bytes that end where a batch ends, the offset behind them, and where that lies."""
-    mark = _end_mark(segment, position, bytes_max, limit)
+    segment, position = place
+    mark = None if partition.damage else _end_mark(segment, position, bytes_max, limit)
     wanted = mark.size if mark else min(max(bytes_max, BATCH_HEADER_BYTES), segment.size_bytes - position)
     got = yield ReadBytes(segment, wanted, position)
     assert isinstance(got, Got)
@@ -232,20 +245,21 @@ def _whole_batches(
     if first_size is not None and first_size > len(got.data):
         got = yield ReadBytes(segment, first_size, position)
         assert isinstance(got, Got)
-    return _walk(disk, partition, segment, position, got.data, limit)
+    return _walk(disk, segment, position, got.data, offset, limit)
 
 
 def _walk(
-    disk: Disk, partition: PartitionLog, segment: Segment, position: int, data: bytes, limit: int
+    disk: Disk, segment: Segment, position: int, data: bytes, offset: int, limit: int
 ) -> tuple[bytes | memoryview, int | None, int]:
     """The whole batches at the beginning of the bytes that lie below the limit, each one checked where that is due."""
     within = 0
     next_offset: int | None = None
     while within + BATCH_HEADER_BYTES <= len(data):
         base_offset, length, _, delta, _ = GLANCE.unpack_from(data, within)
-        if base_offset >= limit:
+        if base_offset >= limit and (next_offset is not None or segment.generation > 0):
             break
-        fault = _fault(partition, segment, position + within, data, within, next_offset)
+        expected_offset = offset if next_offset is None else next_offset
+        fault = _fault(segment, position + within, data, within, expected_offset, is_next=next_offset is not None)
         if fault is not None:
             if next_offset is None:
                 raise damaged(disk.describe(segment.name), position + within, base_offset, fault)
@@ -260,20 +274,22 @@ def _walk(
 
 
 def _fault(
-    partition: PartitionLog, segment: Segment, position: int, data: bytes, within: int, expected_offset: int | None
+    segment: Segment, position: int, data: bytes, within: int, expected_offset: int, *, is_next: bool
 ) -> str | None:
-    """What is wrong with the batch at this place, if it is all there and anything is."""
+    """What is wrong with the batch at this place, if anything is. It holds the expected offset, or begins with it
+    (`is_next`); in a compacted segment it may lie behind it."""
     size = _step(data, within, position, segment)
     if size is None:
         return "there is no batch at this place"
     base_offset = GLANCE.unpack_from(data, within)[0]
-    if expected_offset is not None and base_offset != expected_offset:
-        gap_is_known = segment.generation > 0 or damage_at(partition, expected_offset) is not None
-        if base_offset < expected_offset or not gap_is_known:
-            return f"the batch says offset {base_offset} where {expected_offset} is expected"
-    must_check = within + size <= len(data) and position < segment.unchecked_bytes
-    if must_check and not parse_batch(data, within).matches_checksum():
-        return "the batch does not match its checksum"
+    if base_offset < expected_offset and is_next:
+        return f"the batch says offset {base_offset} where {expected_offset} is expected"
+    if base_offset > expected_offset and segment.generation == 0:
+        # A range that is known to be lost ends a read just so: who asks for it is told.
+        return f"the batch says offset {base_offset} where {expected_offset} is expected"
+    if within + size <= len(data) and position < segment.unchecked_bytes:
+        checked = check_batch(data, within, base_offset, gaps=True)
+        return checked if isinstance(checked, str) else None
     return None
 
 
@@ -333,7 +349,7 @@ def _first_not_older(fetched: Fetched, timestamp_ms: int, start_offset: int) -> 
 def build_index(disk: Disk, file: File, request: LoadIndex) -> SparseIndex:
     """The marks of a segment up to a position: from its index file as far as that is right, else from the segment."""
     segment = request.segment
-    index = _index_from_file(disk, segment, request.up_to) if request.trust_file else SparseIndex()
+    index = load_index(_index_bytes(disk, segment), segment.base_offset, request.up_to)
     index.truncate(request.up_to)
     position, latest_ms = 0, NO_TIME
     if len(index):
@@ -343,10 +359,6 @@ def build_index(disk: Disk, file: File, request: LoadIndex) -> SparseIndex:
             index.add(base_offset, batch_position, latest_ms)
         latest_ms = max(latest_ms, max_timestamp)
     return index
-
-
-def _index_from_file(disk: Disk, segment: Segment, size: int) -> SparseIndex:
-    return load_index(_index_bytes(disk, segment), segment.base_offset, size)
 
 
 def _index_bytes(disk: Disk, segment: Segment) -> bytes:

@@ -20,13 +20,14 @@ from braidmq.log._producers import Producers
 from braidmq.log.embedded import _journal as journal
 from braidmq.log.embedded import _manifest as manifest
 from braidmq.log.embedded._checkpoint import begin_checkpoint, finish_checkpoint
-from braidmq.log.embedded._engine import LEADER_EPOCH, PREFIX_BYTES, Engine
+from braidmq.log.embedded._engine import PREFIX_BYTES, Engine
 from braidmq.log.embedded._frames import HEADER_BYTES
 from braidmq.log.embedded._manifest import Damage, JournalEdit, Picture
 from braidmq.log.embedded._partition import PartitionLog
 from braidmq.log.embedded._reader import index_reaches
 from braidmq.log.embedded._segment import (
     FOLDER,
+    LEADER_EPOCH,
     Segment,
     SegmentName,
     StoredBatch,
@@ -34,6 +35,7 @@ from braidmq.log.embedded._segment import (
     scan,
     segment_name,
 )
+from braidmq.model.errors import InvalidBatch
 from braidmq.records import Batch, batch_prefix, parse_batch
 
 _offsets_decoder = msgspec.msgpack.Decoder(tuple[str, dict[int, GroupOffset | None]])
@@ -304,18 +306,41 @@ def _replay_strays(
     what was written behind it before the disk had answered was ever acknowledged."""
     if not any(stray.frame.durable > sequence for stray in strays):
         return []
-    file = last.file if last is not None else strays[0].file
-    position = last.frame.next_position if last is not None else 0
+    file, position = _place_of_damaged(last, strays)
     path = engine.disk.describe(file.name)
     for entry in _entries_of_damaged(file, position, strays):
         partition = _partition_of(engine, entry.topic_id, entry.partition)
         # What the segments still have, or never should have had, is no loss.
-        if partition is not None and entry.kind == journal.BATCHES and entry.base_offset == partition.end_offset:
+        if partition is not None and _is_plausible(entry, partition.end_offset):
             _add_damage(partition, Damage(entry.base_offset, entry.end_offset, path, position))
             partition.end_offset = entry.end_offset
     for stray in strays:
         _replay(engine, stray)
     return [Damage(-1, -1, path, position)]
+
+
+def _place_of_damaged(
+    last: journal.JournalFrame | None, strays: list[journal.JournalFrame]
+) -> tuple[journal.JournalFile, int]:
+    """Behind the last sound frame, or at the beginning of the file in which the next sound one lies."""
+    following = strays[0]
+    if last is None or (following.file is not last.file and following.frame.position > 0):
+        return following.file, 0
+    return last.file, last.frame.next_position
+
+
+def _is_plausible(entry: journal.Entry, end_offset: int) -> bool:
+    """Whether an entry of a damaged frame is what it seems: its batches, by their headers, are as many as it says."""
+    if entry.kind != journal.BATCHES or entry.base_offset != end_offset:
+        return False
+    position, offset = 0, entry.base_offset
+    try:
+        while position < len(entry.payload):
+            batch = parse_batch(entry.payload, position)
+            position, offset = position + batch.size_bytes, offset + batch.last_offset_delta + 1
+    except InvalidBatch:
+        return False
+    return offset == entry.end_offset
 
 
 def _entries_of_damaged(

@@ -14,6 +14,8 @@ from braidmq.model.errors import InvalidBatch
 from braidmq.records import BATCH_HEADER_BYTES, BATCH_OVERHEAD_BYTES, Batch, parse_batch
 
 FOLDER = "segments"
+LEADER_EPOCH = 0
+"""The only one there is on one machine."""
 SCAN_BYTES = 1024 * 1024
 GLANCE = struct.Struct(">qi4xb6xi8xq")
 """Base offset, length, magic, last offset delta, latest time: enough to step over a batch."""
@@ -170,6 +172,8 @@ def check_batch(window: bytes, within: int, expected_offset: int, *, gaps: bool)
         return error.message
     if batch.base_offset < expected_offset or (batch.base_offset != expected_offset and not gaps):
         return f"the batch says offset {batch.base_offset} where {expected_offset} is expected"
+    if batch.leader_epoch != LEADER_EPOCH:
+        return f"the batch at offset {batch.base_offset} says leader epoch {batch.leader_epoch}"
     if not batch.matches_checksum():
         return f"the batch at offset {batch.base_offset} does not match its checksum"
     return batch
