@@ -180,16 +180,7 @@ async def test_deleting_records_of_a_full_disk_lets_writes_go_on(
     await writer.check()
 
 
-@pytest.mark.parametrize(
-    "flush",
-    [
-        pytest.param(
-            "commit",
-            marks=pytest.mark.xfail(strict=True, reason="files go with the next checkpoint, up to 10 s later"),
-        ),
-        "interval",
-    ],
-)
+@BOTH_MODES
 async def test_deleting_records_frees_a_full_disk_without_anybody_asking_for_maintenance(writer: Writer) -> None:
     await writer.fill(FIRST)
     await writer.log.delete_records(FIRST, writer.log.bounds(FIRST).end - 10)
@@ -262,9 +253,6 @@ async def test_a_disk_filled_by_others_before_a_checkpoint_loses_nothing(
     await writer.check()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a flush that finds no room is begun again at once, for ever; close waits for it"
-)
 @BOTH_MODES
 async def test_a_log_is_closed_on_a_disk_without_any_room_and_has_everything_when_it_opens_again(
     writer: Writer, foreigner: Foreigner, small_disk: Path, flush: Flush
