@@ -25,6 +25,9 @@ from faults.log.batches import body, of_producer, split_served, topic
 
 Flush = Literal["commit", "interval"]
 BOTH_MODES = pytest.mark.parametrize("flush", ["commit", "interval"])
+WAITS_FOR_CHECKPOINT = pytest.mark.xfail(
+    strict=True, reason="files of deleted records go with the next checkpoint, however full the disk is"
+)
 KIB = 1024
 FIRST, SECOND = 1, 2
 FIRST_TOPIC = topic((FIRST,), segment_bytes=str(128 * KIB))
@@ -34,7 +37,14 @@ BATCHES_MAX = 4000
 
 
 def options(flush: Flush) -> LogOptions:
-    return LogOptions(flush=flush, flush_interval_ms=50, reserve_bytes=256 * KIB, journal_file_bytes=128 * KIB)
+    """Checkpoints come only when they are needed, so that none helps a test by chance."""
+    return LogOptions(
+        flush=flush,
+        flush_interval_ms=50,
+        reserve_bytes=256 * KIB,
+        journal_file_bytes=128 * KIB,
+        checkpoint_interval_s=60,
+    )
 
 
 class Foreigner:
@@ -180,7 +190,7 @@ async def test_deleting_records_of_a_full_disk_lets_writes_go_on(
     await writer.check()
 
 
-@BOTH_MODES
+@pytest.mark.parametrize("flush", [pytest.param("commit", marks=WAITS_FOR_CHECKPOINT), "interval"])
 async def test_deleting_records_frees_a_full_disk_without_anybody_asking_for_maintenance(writer: Writer) -> None:
     await writer.fill(FIRST)
     await writer.log.delete_records(FIRST, writer.log.bounds(FIRST).end - 10)
