@@ -24,9 +24,12 @@ from braidmq.records import Batch
 from faults.log.batches import body, of_producer, split_served, topic
 
 Flush = Literal["commit", "interval"]
+WaitFor = Callable[[Callable[[], bool]], None]
 BOTH_MODES = pytest.mark.parametrize("flush", ["commit", "interval"])
 WAITS_FOR_CHECKPOINT = pytest.mark.xfail(
-    strict=True, reason="files of deleted records go with the next checkpoint, however full the disk is"
+    # Not strict: a checkpoint that is under way when the disk becomes full may free it by chance.
+    strict=False,
+    reason="files of deleted records go with the next checkpoint, however full the disk is",
 )
 KIB = 1024
 FIRST, SECOND = 1, 2
@@ -191,7 +194,12 @@ async def test_deleting_records_of_a_full_disk_lets_writes_go_on(
 
 
 @pytest.mark.parametrize("flush", [pytest.param("commit", marks=WAITS_FOR_CHECKPOINT), "interval"])
-async def test_deleting_records_frees_a_full_disk_without_anybody_asking_for_maintenance(writer: Writer) -> None:
+async def test_deleting_records_frees_a_full_disk_without_anybody_asking_for_maintenance(
+    writer: Writer, wait_for: WaitFor
+) -> None:
+    await writer.append(FIRST)
+    # The first checkpoint of a life comes soon; it is not the one that may help.
+    await asyncio.to_thread(wait_for, lambda: writer.log.statistics().journal_bytes == 0)
     await writer.fill(FIRST)
     await writer.log.delete_records(FIRST, writer.log.bounds(FIRST).end - 10)
     assert await writer.resume(FIRST) < RESUME_LIMIT_S
