@@ -28,7 +28,7 @@ class MemoryFile:
     def read(self, size: int, position: int) -> bytes:
         return bytes(self._content[position : position + size])
 
-    def read_now(self, size: int, position: int) -> bytes | bytearray | None:
+    def read_now(self, size: int, position: int) -> bytes | None:
         return self.read(size, position)
 
     def sync(self) -> None:
@@ -171,7 +171,7 @@ class FaultyFile:
         self._disk.note("read", self._name)
         return self._file.read(size, position)
 
-    def read_now(self, size: int, position: int) -> bytes | bytearray | None:
+    def read_now(self, size: int, position: int) -> bytes | None:
         self._disk.note("read", self._name)
         return self._file.read_now(size, position)
 
