@@ -201,7 +201,6 @@ async def journal_synced(log: EmbeddedLog) -> None:
     await log.append([(1, plain("kept"))])
 
 
-@pytest.mark.xfail(strict=True, reason="a checkpoint takes a sync that found no room for a write, and tries it again")
 async def test_a_sync_that_found_no_room_is_a_failure_like_any_other(tmp_path: Path) -> None:
     """Where a disk gives out its blocks late, the sync is what finds it full, and the pages are dropped."""
     disk = FaultyDisk(RealDisk(tmp_path))
@@ -218,7 +217,6 @@ async def test_a_sync_that_found_no_room_is_a_failure_like_any_other(tmp_path: P
     assert isinstance(failure, StorageFailed)
 
 
-@pytest.mark.xfail(strict=True, raises=OSError, reason="a read that fails is a bare OSError, which no caller expects")
 async def test_a_disk_that_fails_under_a_reader_is_reported_to_that_reader_alone(tmp_path: Path) -> None:
     log = await EmbeddedLog.open(tmp_path, LogOptions(reserve_bytes=4096))
     await journal_synced(log)

@@ -26,11 +26,6 @@ from faults.log.batches import body, of_producer, split_served, topic
 Flush = Literal["commit", "interval"]
 WaitFor = Callable[[Callable[[], bool]], None]
 BOTH_MODES = pytest.mark.parametrize("flush", ["commit", "interval"])
-WAITS_FOR_CHECKPOINT = pytest.mark.xfail(
-    # Not strict: a checkpoint that is under way when the disk becomes full may free it by chance.
-    strict=False,
-    reason="files of deleted records go with the next checkpoint, however full the disk is",
-)
 KIB = 1024
 FIRST, SECOND = 1, 2
 FIRST_TOPIC = topic((FIRST,), segment_bytes=str(128 * KIB))
@@ -193,7 +188,7 @@ async def test_deleting_records_of_a_full_disk_lets_writes_go_on(
     await writer.check()
 
 
-@pytest.mark.parametrize("flush", [pytest.param("commit", marks=WAITS_FOR_CHECKPOINT), "interval"])
+@BOTH_MODES
 async def test_deleting_records_frees_a_full_disk_without_anybody_asking_for_maintenance(
     writer: Writer, wait_for: WaitFor
 ) -> None:
@@ -291,9 +286,6 @@ async def test_a_log_is_closed_on_a_disk_without_any_room_and_has_everything_whe
     assert done, "close waited for room"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a bare OSError of the lock, which stays held: then the folder is in use by an unknown process"
-)
 @BOTH_MODES
 async def test_a_log_that_cannot_open_for_lack_of_room_says_so_and_opens_when_there_is_some(
     writer: Writer, foreigner: Foreigner, small_disk: Path, flush: Flush

@@ -12,10 +12,6 @@ from faults.log.disks import MemoryDisk
 
 INTERVAL = LogOptions(flush="interval", journal_file_bytes=2 * PAGE_BYTES, reserve_bytes=0)
 
-STALE_FRAME = pytest.mark.xfail(
-    strict=True, reason="a flush writes a frame that no checkpoint counts; the next life gives its sequence again"
-)
-
 
 def reopened(log: BareLog) -> BareLog:
     """The next life, on what lies on the disk now."""
@@ -39,7 +35,6 @@ def closed_cleanly(frames: int) -> BareLog:
     return log
 
 
-@STALE_FRAME
 def test_the_first_batches_after_a_clean_close_survive_a_kill() -> None:
     for frames in range(1, 5):
         log = closed_cleanly(frames)
@@ -49,7 +44,6 @@ def test_the_first_batches_after_a_clean_close_survive_a_kill() -> None:
         assert [body(batch) for batch in served] == [body(plain("first")), body(plain("second"))]
 
 
-@STALE_FRAME
 def test_a_group_offset_of_a_new_life_is_not_taken_back_by_a_frame_of_an_older_one() -> None:
     for frames in range(1, 5):
         log = closed_cleanly(frames)

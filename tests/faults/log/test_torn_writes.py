@@ -29,12 +29,6 @@ Places = Iterable[tuple[str, int]]
 
 PARTITIONS = (1, 2, 3)
 SEGMENT_BYTES = 450
-EPOCH_UNCHECKED = pytest.mark.xfail(
-    strict=True, reason="the leader epoch is outside of a batch's checksum, and nobody compares it"
-)
-DAMAGED_ENTRY_TRUSTED = pytest.mark.xfail(
-    strict=True, reason="recovery believes the offsets in a damaged frame: a partition's end goes back, or far ahead"
-)
 CASES: list[tuple[Flush, Fault]] = [(f, t) for f in ("commit", "interval") for t in ("cut", "flip", "zero")]
 ONE_BATCH_BYTES = 1
 """A read gives at least one batch; asked for so little, it gives no more."""
@@ -252,19 +246,18 @@ def sweep(check: Callable[[Crashed, Fault, str, int], None], crashed: Crashed, f
     assert not broken, f"{len(broken)} places: " + "; ".join(broken[:5])
 
 
-def cases(**known: pytest.MarkDecorator) -> pytest.MarkDecorator:
-    """Both modes and all faults; those that are known to fail, as `flush_fault`, carry their mark."""
-    listed = [pytest.param(*case, marks=known.get("_".join(case), ()), id="-".join(case)) for case in CASES]
-    return pytest.mark.parametrize(("flush", "fault"), listed)
+BOTH_MODES_AND_ALL_FAULTS = pytest.mark.parametrize(
+    ("flush", "fault"), [pytest.param(*case, id="-".join(case)) for case in CASES]
+)
 
 
-@cases(commit_flip=EPOCH_UNCHECKED, interval_flip=EPOCH_UNCHECKED)
+@BOTH_MODES_AND_ALL_FAULTS
 def test_a_fault_in_a_segment_costs_nothing_that_the_journal_has(flush: Flush, fault: Fault) -> None:
     crashed = Crashed(flush, turns=1)
     sweep(check_segment_fault, crashed, fault, crashed.segment_places())
 
 
-@cases(commit_flip=DAMAGED_ENTRY_TRUSTED, commit_zero=DAMAGED_ENTRY_TRUSTED)
+@BOTH_MODES_AND_ALL_FAULTS
 def test_a_fault_in_the_journal_costs_nothing_that_a_segment_has_and_is_never_hidden(
     flush: Flush, fault: Fault
 ) -> None:
@@ -274,7 +267,7 @@ def test_a_fault_in_the_journal_costs_nothing_that_a_segment_has_and_is_never_hi
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@cases(commit_flip=EPOCH_UNCHECKED, interval_flip=EPOCH_UNCHECKED)
+@BOTH_MODES_AND_ALL_FAULTS
 def test_a_fault_at_any_byte_of_many_segments_is_survived(flush: Flush, fault: Fault) -> None:
     crashed = Crashed(flush, turns=4)
     sweep(check_segment_fault, crashed, fault, crashed.segment_places())
@@ -282,13 +275,12 @@ def test_a_fault_at_any_byte_of_many_segments_is_survived(flush: Flush, fault: F
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@cases(commit_flip=DAMAGED_ENTRY_TRUSTED, commit_zero=DAMAGED_ENTRY_TRUSTED)
+@BOTH_MODES_AND_ALL_FAULTS
 def test_a_fault_at_any_byte_of_the_journal_is_survived(flush: Flush, fault: Fault) -> None:
     crashed = Crashed(flush, turns=1)
     sweep(check_journal_fault, crashed, fault, crashed.journal_places(every_byte=True))
 
 
-@pytest.mark.xfail(strict=True, reason="a read goes on behind a range that is known to be lost")
 def test_a_reader_is_not_led_over_a_lost_batch_by_a_read_that_began_before_it() -> None:
     crashed = Crashed("commit", turns=1)
     hit = next(frame for frame in crashed.frames if any(entry.base_offset == 2 for entry in frame.entries))
@@ -297,7 +289,6 @@ def test_a_reader_is_not_led_over_a_lost_batch_by_a_read_that_began_before_it() 
     assert [batch.base_offset for batch in log.read(3, 0)] == [0, 1]
 
 
-@pytest.mark.xfail(strict=True, reason="a damaged frame at the beginning of a file is looked for in the file before it")
 def test_a_refusal_names_the_file_and_the_byte_of_the_frame_that_was_hit() -> None:
     crashed = Crashed("commit", turns=1)
     for hit in crashed.frames[-3:-1]:

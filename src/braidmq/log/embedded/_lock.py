@@ -32,13 +32,11 @@ class FolderLock:
             raise DataFolderInUse(
                 f"the data folder {folder} is in use by {owner}; stop that process or choose another folder"
             ) from None
-        started = time.strftime("%Y-%m-%d %H:%M:%S")
+        owner = f"process {os.getpid()} on {socket.gethostname()} since {time.strftime('%Y-%m-%d %H:%M:%S')}\n"
         with contextlib.suppress(OSError):
             # On a full disk the owner stays unnamed; the lock holds all the same.
             os.ftruncate(self._descriptor, 0)
-            os.pwrite(
-                self._descriptor, f"process {os.getpid()} on {socket.gethostname()} since {started}\n".encode(), 0
-            )
+            os.pwrite(self._descriptor, owner.encode(), 0)
 
     def release(self) -> None:
         os.ftruncate(self._descriptor, 0)

@@ -26,6 +26,7 @@ from braidmq.log.embedded._disk import Disk, RealDisk
 from braidmq.log.embedded._engine import Engine
 from braidmq.log.embedded._flush import FlushJob
 from braidmq.log.embedded._frames import FrameFormat
+from braidmq.log.embedded._health import is_full
 from braidmq.log.embedded._lock import FolderLock, read_salt
 from braidmq.log.embedded._manifest import TopicDeleted, TopicEdit
 from braidmq.log.embedded._options import LogOptions, LogStatistics
@@ -130,6 +131,8 @@ class EmbeddedLog:
             )
         except OSError as error:
             lock.release()
+            if is_full(error):
+                raise StorageFull(f"the log in {folder} cannot be opened: the disk is full; make room first") from error
             raise StorageFailed(f"the log in {folder} cannot be opened: {error}") from error
         except BaseException:
             lock.release()

@@ -281,8 +281,8 @@ def _fault(
     size = _step(data, within, position, segment)
     if size is None:
         return "there is no batch at this place"
-    base_offset = GLANCE.unpack_from(data, within)[0]
-    if base_offset < expected_offset and is_next:
+    base_offset, _, _, delta, _ = GLANCE.unpack_from(data, within)
+    if base_offset + delta < expected_offset or (base_offset < expected_offset and is_next):
         return f"the batch says offset {base_offset} where {expected_offset} is expected"
     if base_offset > expected_offset and segment.generation == 0:
         # A range that is known to be lost ends a read just so: who asks for it is told.
