@@ -407,8 +407,9 @@ class Engine:
                 self.folder_dirty = self.folder_dirty or write.position == 0
                 writes.append(write)
         if everything:
-            # So many partitions are written to these days; each gets its share of the room.
-            self.due_bytes = min(FLUSH_BYTES, self.tail_bytes_max // max(1, len(writes)))
+            # So many partitions are written to these days. Each gets its share of half the room; the other half is
+            # for what comes while they are flushed.
+            self.due_bytes = min(FLUSH_BYTES, self.tail_bytes_max // (2 * max(1, len(writes))))
         return FlushJob(self.disk, writes, self.journal.sequence, self.files.room())
 
     def finish_flush(self, job: FlushJob) -> None:

@@ -60,8 +60,10 @@ from braidmq.records import Batch
 TICK_S = 1.0
 READERS = 4
 JOURNAL_FILES_CHECKPOINT = 2
+JOURNAL_FILES_RELEASE = 6
 JOURNAL_FILES_MAX = 12
-"""When so many journal files are in use, a checkpoint begins; and turns wait for one."""
+"""When so many journal files are in use, a checkpoint begins; everything is flushed to release them (where nothing is
+promised); turns wait."""
 SYNC_WORTH_BYTES = 256 * 1024
 """How much should have been written for each segment that a checkpoint syncs."""
 
@@ -182,8 +184,8 @@ class EmbeddedLog:
             # What closes the log writes the last checkpoint; none may come behind it.
             return False
         files = engine.journal.kept_bytes / engine.options.journal_file_bytes
-        if files >= JOURNAL_FILES_CHECKPOINT and not self._is_durable:
-            self._flush_wanted = True
+        if not self._is_durable:
+            self._flush_wanted = self._flush_wanted or files >= JOURNAL_FILES_RELEASE
         elif self._checkpoint_task is None and files >= self._checkpoint_files():
             self._begin_checkpoint()
         if engine.tail_bytes >= engine.tail_bytes_max * 3 // 4:
