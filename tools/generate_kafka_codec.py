@@ -66,13 +66,17 @@ def main() -> int:
     parser.add_argument("--logging", type=Path, help=f"slf4j-api {LOGGING}, which the enum of errors needs to load")
     parser.add_argument("--output", type=Path, default=OUTPUT, help="the folder of the codec")
     options = parser.parse_args()
-    jars = Jars(
-        options.old or fetched("org.apache.kafka", "kafka-clients", OLD),
-        options.new or fetched("org.apache.kafka", "kafka-clients", NEW),
-        options.logging or fetched("org.slf4j", "slf4j-api", LOGGING),
-    )
-    generate(jars, options.output)
+    generate(fetched_jars(options.old, options.new, options.logging), options.output)
     return 0
+
+
+def fetched_jars(old: Path | None = None, new: Path | None = None, logging: Path | None = None) -> Jars:
+    """The jars that were given; the others come by Maven."""
+    return Jars(
+        old or fetched("org.apache.kafka", "kafka-clients", OLD),
+        new or fetched("org.apache.kafka", "kafka-clients", NEW),
+        logging or fetched("org.slf4j", "slf4j-api", LOGGING),
+    )
 
 
 def fetched(group: str, name: str, version: str) -> Path:

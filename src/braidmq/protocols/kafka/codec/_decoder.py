@@ -29,6 +29,9 @@ from braidmq.protocols.kafka.codec._varint import read_uvarint, skip_tags
 
 STRING_BYTES_MAX = (1 << 15) - 1
 
+_ONCE = (None,)
+"""What a loop over one element goes through: most arrays have one, and a range would cost more than the element."""
+
 
 class Unreadable(ValueError):
     """What the function raises where it finds something wrong by itself."""
@@ -80,6 +83,7 @@ class _DecoderWriter:
 
     def __init__(self, title: str) -> None:
         values = {
+            "ONCE": _ONCE,
             "Unreadable": Unreadable,
             "read_uvarint": read_uvarint,
             "skip_tags": skip_tags,
@@ -158,17 +162,35 @@ class _DecoderWriter:
             self.source.add(f"{name} = {made}")
         return name
 
-    def _length(self, format: str, flexible: bool, longest: int | None, path: str) -> str:
+    def _length(self, kind: Kind, flexible: bool, path: str) -> str:
         """Read a length; the name holds one more than the length where it is compact, and 0 or less for null."""
-        length = self._member("B" if flexible else format, "length")
+        length = self._member("B" if flexible else "h" if kind is Kind.STRING else "i", "length")
         self.flush()
-        if not flexible:
-            return length
-        with self.source.block(f"if {length} > 127:"):
-            self.source.add(f"{length}, pos = read_uvarint(data, pos - 1)")
-            if longest is not None:
-                self.source.add(f"if {length} > {longest + 1}: raise Unreadable('{path} is too long')")
+        if flexible:
+            with self.source.block(f"if {length} > 127:"):
+                self._long_length(length, kind, path)
         return length
+
+    def _long_length(self, length: str, kind: Kind, path: str) -> None:
+        """The rest of a compact length. Records nearly always come here, so theirs is read in place up to 2 MiB."""
+        source = self.source
+        if kind is not Kind.RECORDS:
+            source.add(f"{length}, pos = read_uvarint(data, pos - 1)")
+            if kind is Kind.STRING:
+                source.add(f"if {length} > {STRING_BYTES_MAX + 1}: raise Unreadable('{path} is too long')")
+            return
+        second, third = source.fresh("second"), source.fresh("third")
+        source.add(f"{second} = data[pos]")
+        with source.block(f"if {second} < 128:"):
+            source.add(f"{length} += ({second} << 7) - 128")
+            source.add("pos += 1")
+        with source.block("else:"):
+            source.add(f"{third} = data[pos + 1]")
+            with source.block(f"if {third} < 128:"):
+                source.add(f"{length} += ({third} << 14) + ({second} << 7) - 16512")
+                source.add("pos += 2")
+            with source.block("else:"):
+                source.add(f"{length}, pos = read_uvarint(data, pos - 1)")
 
     def _null(self, length: str, flexible: bool) -> str:
         return f"not {length}" if flexible else f"{length} < 0"
@@ -176,7 +198,7 @@ class _DecoderWriter:
     def _bytes(self, kind: Kind, flexible: bool, nullable: bool, path: str) -> str:
         """A string, bytes or records. Text that is no UTF-8 is mended as Java does it, not refused."""
         text = kind is Kind.STRING
-        length = self._length("h" if text else "i", flexible, STRING_BYTES_MAX if text else None, path)
+        length = self._length(kind, flexible, path)
         name, stop = self.source.fresh("value"), self.source.fresh("stop")
         with self.source.block(f"if {self._null(length, flexible)}:"):
             self.source.add(f"{name} = None" if nullable else f"raise Unreadable('{path} is null')")
@@ -197,7 +219,7 @@ class _DecoderWriter:
 
     def _array(self, shape: Shape, version: int, flexible: bool, nullable: bool, path: str) -> str:
         assert shape.element is not None
-        count = self._length("i", flexible, None, path)
+        count = self._length(Kind.ARRAY, flexible, path)
         name = self.source.fresh("items")
         with self.source.block(f"if {self._null(count, flexible)}:"):
             self.source.add(f"{name} = None" if nullable else f"raise Unreadable('{path} is null')")
@@ -223,7 +245,7 @@ class _DecoderWriter:
 
     def _elements(self, name: str, count: str, element: Shape, version: int, flexible: bool, path: str) -> None:
         self.source.add(f"{name} = []")
-        with self.source.block(f"for _ in range({count}):"):
+        with self.source.block(f"for _ in ONCE if {count} == 1 else range({count}):"):
             made = self._value(element, version, flexible, False, path)
             self.flush()
             self.source.add(f"{name}.append({made})")
