@@ -2,6 +2,7 @@
 //
 //   request 0 9 00ff...          ->  0 00ff...   (bytes left over, and the message written again)
 //   response 0 9 00ff...         ->  refused     (the classes would not read it)
+//   response 0 9 00ff...         ->  unwritable  (read, but its unknown tags are kept, and cannot be written in order)
 //   RequestHeader 2 00ff...      ->  the same for messages that belong to no API
 
 import java.io.BufferedReader;
@@ -30,10 +31,14 @@ public class KafkaClasses {
         } catch (RuntimeException error) {
             return "refused";
         }
-        ObjectSerializationCache cache = new ObjectSerializationCache();
-        ByteBuffer output = ByteBuffer.allocate(message.size(cache, version));
-        message.write(new ByteBufferAccessor(output), cache, version);
-        return input.remaining() + " " + HexFormat.of().formatHex(output.array());
+        try {
+            ObjectSerializationCache cache = new ObjectSerializationCache();
+            ByteBuffer output = ByteBuffer.allocate(message.size(cache, version));
+            message.write(new ByteBufferAccessor(output), cache, version);
+            return input.remaining() + " " + HexFormat.of().formatHex(output.array());
+        } catch (RuntimeException error) {
+            return "unwritable";
+        }
     }
 
     static Message newMessage(String[] words) throws Exception {

@@ -53,7 +53,8 @@ def decode_request(frame: bytes, *, strict: bool = False) -> tuple[RequestHeader
     try:
         found: tuple[RequestHeader, ApiMessage] = decode(frame, strict)
     except _UNREADABLE as error:
-        raise MalformedRequest(_unreadable("request", *peek_request(frame)[:2], frame, error)) from error
+        api_key, api_version, _ = peek_request(frame)
+        raise MalformedRequest(_unreadable(f"{APIS[api_key].name} request", api_version, frame, error)) from error
     return found
 
 
@@ -103,7 +104,7 @@ def decode_response(api_key: int, api_version: int, frame: bytes, *, strict: boo
     try:
         header, response = decode(frame, strict)
     except _UNREADABLE as error:
-        raise MalformedResponse(_unreadable("response", api_key, api_version, frame, error)) from error
+        raise MalformedResponse(_unreadable(f"{APIS[api_key].name} response", api_version, frame, error)) from error
     return header.correlation_id, response
 
 
@@ -122,7 +123,7 @@ def decode_message(kind: type[AnyMessage], version: int, data: bytes, *, strict:
     try:
         message: AnyMessage = _message_decoder(kind, version)(data, strict)[0]
     except _UNREADABLE as error:
-        raise MalformedRequest(f"{kind.__name__} version {version} of {len(data)} bytes: {error}") from error
+        raise MalformedRequest(_unreadable(kind.__name__, version, data, error)) from error
     return message
 
 
@@ -229,9 +230,9 @@ def _class_of(api: Api, kind: str) -> type[ApiMessage]:
     return found
 
 
-def _unreadable(what: str, api_key: int, api_version: int, frame: bytes, error: Exception) -> str:
-    why = str(error) if isinstance(error, Unreadable) else "it ends too early, or a length in it is wrong"
-    return f"{APIS[api_key].name} {what} version {api_version} of {len(frame)} bytes cannot be read: {why}"
+def _unreadable(what: str, version: int, data: bytes, error: Exception) -> str:
+    why = str(error) if isinstance(error, ValueError) else "it ends too early, or a length in it is wrong"
+    return f"{what} version {version} of {len(data)} bytes cannot be read: {why}"
 
 
 def _unencodable(message: ApiMessage, version: int, error: Exception) -> Unencodable:

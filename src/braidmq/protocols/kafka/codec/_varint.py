@@ -10,7 +10,7 @@ SMALL: Final = tuple(bytes((value,)) for value in range(128))
 
 
 class BadVarint(ValueError):
-    """The number does not fit 31 bits."""
+    """A length, count or tag does not fit 31 bits."""
 
 
 def read_uvarint(data: bytes, position: int) -> tuple[int, int]:
@@ -25,7 +25,7 @@ def read_uvarint(data: bytes, position: int) -> tuple[int, int]:
                 break
             return value, position
         shift += 7
-    raise BadVarint
+    raise BadVarint(BadVarint.__doc__)
 
 
 def write_uvarint(value: int) -> bytes:
