@@ -3,6 +3,7 @@
 import contextlib
 import random
 import struct
+import time
 import tracemalloc
 from collections.abc import Callable
 
@@ -30,7 +31,6 @@ from kafka_oracles.values import filled, mutated, structs, versions_of
 
 KEYS = pytest.mark.parametrize("key", list(APIS), ids=lambda key: APIS[key].name)
 SOME = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
-FRAME_BYTES = 1 << 20
 
 
 def header_of(key: int, version: int) -> RequestHeader:
@@ -127,14 +127,22 @@ def test_an_array_that_claims_more_than_the_frame_can_hold_costs_nothing(key: in
 
 
 def test_memory_stays_in_proportion_to_the_frame() -> None:
-    """The worst a frame can do: as many of the smallest elements as it has room for."""
-    version = 9
-    element = b"\x01\x01\x00"  # no name, no partitions, no tagged fields
-    count = FRAME_BYTES // len(element)
-    body = b"\x00" + bytes(6) + uvarint(count + 1) + element * count + b"\x00"
-    frame = encode_message(header_of(ApiKey.PRODUCE, version), 2) + body
-    peak = peak_bytes(lambda: decode_request(frame))
-    assert peak < 80 * len(frame)
+    frame = frame_of_topics(20_000)
+    assert peak_bytes(lambda: decode_request(frame)) < 80 * len(frame)
+
+
+def test_a_frame_of_more_than_a_million_elements_is_refused_before_any_is_made() -> None:
+    frame = frame_of_topics(1_000_001)
+    began = time.process_time()
+    with pytest.raises(MalformedRequest, match="topic_data claims 1000001 elements"):
+        decode_request(frame)
+    assert time.process_time() - began < 0.1
+
+
+def frame_of_topics(count: int) -> bytes:
+    """The most that a frame's bytes can be made to cost: topics without name, partitions and tagged fields."""
+    header = encode_message(header_of(ApiKey.PRODUCE, 9), 2)
+    return header + bytes(7) + uvarint(count + 1) + b"\x01\x01\x00" * count + b"\x00"
 
 
 def uvarint(value: int) -> bytes:

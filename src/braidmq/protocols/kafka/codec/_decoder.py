@@ -7,7 +7,8 @@ How hostile input is met, with hardly a check on the way:
 - a number that is cut off makes struct or the index raise, and the caller turns that into the one error;
 - a slice that reaches behind the end comes out short, but leaves the position there, from where nothing else can be
   read, and the end of the function refuses it. Positions never go back;
-- before an array is read, its length is held against the bytes that are left and the least that an element takes.
+- before an array is read, its length is held against the bytes that are left and the least that an element takes, and
+  against what is left of ELEMENTS_MAX.
 """
 
 import struct
@@ -28,6 +29,9 @@ from braidmq.protocols.kafka.codec._source import Source
 from braidmq.protocols.kafka.codec._varint import read_uvarint, skip_tags
 
 STRING_BYTES_MAX = (1 << 15) - 1
+ELEMENTS_MAX = 1_000_000
+"""Array elements in one frame, all told. An element of three bytes becomes a hundred in memory, so the size of a frame
+alone bounds too little; a client that names every partition of a large cluster stays far below."""
 
 _ONCE = (None,)
 """What a loop over one element goes through: most arrays have one, and a range would cost more than the element."""
@@ -57,6 +61,7 @@ def compile_decoder(title: str, parts: Sequence[Part]) -> Callable[[bytes, bool]
     source = writer.source
     with source.block("def decode(data, strict):"):
         source.add("end = len(data)")
+        source.add(f"room = {ELEMENTS_MAX}")
         if any(_has_records(part.message, part.version) for part in parts):
             source.add("view = memoryview(data)")
         source.add("pos = 0")
@@ -227,7 +232,8 @@ class _DecoderWriter:
             if flexible:
                 self.source.add(f"{count} -= 1")
             size = max(1, min_size_bytes(shape.element, version, flexible=flexible))
-            with self.source.block(f"if {count} * {size} > end - pos:"):
+            self.source.add(f"room -= {count}")
+            with self.source.block(f"if room < 0 or {count} * {size} > end - pos:"):
                 self.source.add(f"raise Unreadable(f'{path} claims {{{count}}} elements in {{end - pos}} bytes')")
             if shape.element.kind is Kind.FIXED:
                 self._fixed_elements(name, count, shape.element.format)

@@ -161,12 +161,20 @@ class _EncoderWriter:
         self.source.add(f"{items} = {value}")
         self._length(f"len({items})", "i", flexible)
         if shape.element.kind is Kind.FIXED and shape.element.format != "16s":
-            self.source.add(f"{self._add}(pack(f'>{{len({items})}}{shape.element.format}', *{items}))")
+            self._numbers(items, shape.element.format)
             return
         item = self.source.fresh("item")
         with self.source.block(f"for {item} in {items}:"):
             self._element(shape.element, item, version, flexible, path)
             self.flush()
+
+    def _numbers(self, items: str, format: str) -> None:
+        """An array of numbers in one call. One or none is the usual, and needs no format of its own."""
+        one = self.source.value("pack", _pack(format))
+        with self.source.block(f"if len({items}) == 1:"):
+            self.source.add(f"{self._add}({one}({items}[0]))")
+        with self.source.block(f"elif {items}:"):
+            self.source.add(f"{self._add}(pack(f'>{{len({items})}}{format}', *{items}))")
 
     def _element(self, shape: Shape, item: str, version: int, flexible: bool, path: str) -> None:
         if shape.struct is not None:
