@@ -21,7 +21,6 @@ from kafka_specs import Spec, Versions, merge_specs, read_specs, snake
 OLD, NEW, LOGGING = "3.9.1", "4.4.0", "1.7.36"
 OUTPUT = Path(__file__).resolve().parent.parent / "src/braidmq/protocols/kafka/codec"
 PACKAGE = "braidmq.protocols.kafka.codec"
-MADE = f"Made by tools/generate_kafka_codec.py from kafka-clients {OLD} and {NEW}; do not edit."
 
 PYTHON_TYPES = {
     "bool": "bool",
@@ -58,6 +57,10 @@ class Jars(NamedTuple):
     new: Path
     logging: Path
 
+    def said(self) -> str:
+        """What every generated file says of itself."""
+        return f"Made by tools/generate_kafka_codec.py from {self.old.stem} and {self.new.stem}; do not edit."
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -83,21 +86,26 @@ def fetched(group: str, name: str, version: str) -> Path:
     """The jar in the cache; Maven brings it there on first use."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "braidmq" / "jars"
     jar = folder / f"{name}-{version}.jar"
-    if not jar.exists():
+    if jar.exists():
+        return jar
+    folder.mkdir(parents=True, exist_ok=True)
+    # Moved into place when whole, so that who comes at the same time never sees half a jar.
+    with tempfile.TemporaryDirectory(dir=folder) as inbox:
         coordinates = f"-Dartifact={group}:{name}:{version}"
-        command = ["mvn", "-q", "-B", "dependency:copy", coordinates, f"-DoutputDirectory={folder}"]
-        folder.mkdir(parents=True, exist_ok=True)
-        subprocess.run(command, check=True, stdout=sys.stderr, cwd=folder)
+        command = ["mvn", "-q", "-B", "dependency:copy", coordinates, f"-DoutputDirectory={inbox}"]
+        subprocess.run(command, check=True, stdout=sys.stderr, cwd=inbox)
+        (Path(inbox) / jar.name).replace(jar)
     return jar
 
 
 def generate(jars: Jars, output: Path) -> None:
     """Write all generated files, formatted, and remove those of APIs that are no more."""
     specs = merge_specs(read_specs(jars.old), read_specs(jars.new))
-    files = {f"messages/{module}.py": module_text(module, group) for module, group in by_module(specs).items()}
-    files["messages/__init__.py"] = f'"""Kafka\'s messages, one module for each API.\n\n{MADE}\n"""\n'
-    files["_apis.py"] = apis_text(specs)
-    files["error_codes.py"] = errors_text(error_codes(jars))
+    made = jars.said()
+    files = {f"messages/{module}.py": module_text(module, group, made) for module, group in by_module(specs).items()}
+    files["messages/__init__.py"] = f'"""Kafka\'s messages, one module for each API.\n\n{made}\n"""\n'
+    files["_apis.py"] = apis_text(specs, made)
+    files["error_codes.py"] = errors_text(error_codes(jars), made)
     (output / "messages").mkdir(parents=True, exist_ok=True)
     for stale in (output / "messages").glob("*.py"):
         stale.unlink()
@@ -126,14 +134,14 @@ def module_of(spec: Spec) -> str:
             return snake(str(spec["name"]).removesuffix(kind.title()))
 
 
-def module_text(module: str, specs: list[Spec]) -> str:
+def module_text(module: str, specs: list[Spec], made: str) -> str:
     body = "\n\n".join(message_text(spec) for spec in specs)
     key = specs[0].get("apiKey")
     title = module.replace("_", " ").capitalize() + ("" if key is None else f", API key {key}")
     names = [name for name in ("NO_UUID", "ApiMessage", "Buffer", "Struct", "Uuid", "Wire") if name in body]
     plain = [] if "msgspec.field" not in body else ["import msgspec", ""]
     annotated = ["from typing import Annotated", ""] if "Annotated[" in body else []
-    lines = [f'"""{title}.', "", MADE, '"""', "", "from __future__ import annotations", ""]
+    lines = [f'"""{title}.', "", made, '"""', "", "from __future__ import annotations", ""]
     lines += [*annotated, *plain, f"from {PACKAGE}._schema import {', '.join(names)}", "", ""]
     return "\n".join(lines) + body
 
@@ -226,13 +234,13 @@ def default(message: str, field: Spec) -> str:
     return json.dumps(given) if kind == "string" else str(int(str(given), 0))
 
 
-def apis_text(specs: list[Spec]) -> str:
+def apis_text(specs: list[Spec], made: str) -> str:
     requests = sorted((spec for spec in specs if spec["type"] == "request"), key=lambda spec: int(spec["apiKey"]))
     keys = "\n".join(f"    {snake(api_name(spec)).upper()} = {spec['apiKey']}" for spec in requests)
     rows = "\n".join(f"        {api_row(spec)}," for spec in requests)
     return f'''"""Every API by its key: its name, and the versions that this codec reads and writes.
 
-{MADE}
+{made}
 """
 
 import enum
@@ -302,14 +310,14 @@ def error_codes(jars: Jars) -> list[ErrorCode]:
     return [ErrorCode(name, int(number), retriable == "true") for name, number, retriable in rows]
 
 
-def errors_text(errors: list[ErrorCode]) -> str:
+def errors_text(errors: list[ErrorCode], made: str) -> str:
     members = "\n".join(
         f"    {error.name} = {error.number}" for error in sorted(errors, key=lambda error: error.number)
     )
     retriable = "\n".join(f"        ErrorCode.{error.name}," for error in errors if error.retriable)
     return f'''"""The numbers that responses carry, and which of them tell a client to try again.
 
-{MADE}
+{made}
 """
 
 import enum

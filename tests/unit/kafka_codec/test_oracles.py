@@ -63,7 +63,7 @@ def test_others_read_what_we_write_and_write_what_we_read(
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("oracle", "kind"), PAIRS)
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_others_agree_with_us_over_many_values(oracle: ModuleType, kind: type[ApiMessage], data: st.DataObject) -> None:
     check_against(oracle, kind, data)

@@ -1,6 +1,6 @@
 """Every API by its key: its name, and the versions that this codec reads and writes.
 
-Made by tools/generate_kafka_codec.py from kafka-clients 3.9.1 and 4.4.0; do not edit.
+Made by tools/generate_kafka_codec.py from kafka-clients-3.9.1 and kafka-clients-4.4.0; do not edit.
 """
 
 import enum

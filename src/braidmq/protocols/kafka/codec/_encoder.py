@@ -24,8 +24,8 @@ class Unwritable(ValueError):
 def compile_encoder(title: str, message: type[ApiMessage], version: int) -> Encoder:
     """The function (message, pieces) that appends the message's bytes to the pieces.
 
-    It raises Unwritable, struct.error, TypeError, AttributeError or UnicodeEncodeError for values that the version
-    cannot carry; the pieces are then of no use.
+    It raises Unwritable, struct.error, TypeError, AttributeError, OverflowError or UnicodeEncodeError for values that
+    the version cannot carry; the pieces are then of no use.
     """
     writer = _EncoderWriter(title)
     with writer.source.block("def encode(message, pieces):"):

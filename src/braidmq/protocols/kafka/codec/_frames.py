@@ -19,7 +19,7 @@ from braidmq.protocols.kafka.codec._varint import BadVarint
 from braidmq.protocols.kafka.codec.messages.headers import RequestHeader, ResponseHeader
 
 _UNREADABLE: Final = (struct.error, IndexError, Unreadable, BadVarint)
-_UNWRITABLE: Final = (struct.error, TypeError, AttributeError, UnicodeEncodeError, Unwritable)
+_UNWRITABLE: Final = (struct.error, TypeError, AttributeError, OverflowError, UnicodeEncodeError, Unwritable)
 
 _SIZE: Final = struct.Struct(">i")
 _BEGINNING: Final = struct.Struct(">hhi")

@@ -1,6 +1,6 @@
 """The numbers that responses carry, and which of them tell a client to try again.
 
-Made by tools/generate_kafka_codec.py from kafka-clients 3.9.1 and 4.4.0; do not edit.
+Made by tools/generate_kafka_codec.py from kafka-clients-3.9.1 and kafka-clients-4.4.0; do not edit.
 """
 
 import enum

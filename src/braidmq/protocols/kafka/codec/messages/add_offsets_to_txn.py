@@ -1,6 +1,6 @@
 """Add offsets to txn, API key 25.
 
-Made by tools/generate_kafka_codec.py from kafka-clients 3.9.1 and 4.4.0; do not edit.
+Made by tools/generate_kafka_codec.py from kafka-clients-3.9.1 and kafka-clients-4.4.0; do not edit.
 """
 
 from __future__ import annotations
