@@ -32,6 +32,7 @@ from braidmq.protocols.kafka.codec.messages.find_coordinator import FindCoordina
 from braidmq.protocols.kafka.codec.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from braidmq.protocols.kafka.codec.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from braidmq.protocols.kafka.codec.messages.metadata import MetadataRequest
+from braidmq.protocols.kafka.codec.messages.offset_fetch import OffsetFetchRequest
 from braidmq.protocols.kafka.codec.messages.produce import ProduceRequest, ProduceResponse
 
 TEXT_BYTES_MAX = 32767
@@ -234,6 +235,12 @@ def test_a_value_that_the_version_would_lose_is_refused() -> None:
     with pytest.raises(Unencodable, match=r"this version has no FindCoordinatorRequest\.key_type"):
         encode_message(request, 0)
     assert encode_message(request, 1) == b"\x00\x01k\x01"
+
+
+def test_null_is_a_value_that_can_be_lost_too() -> None:
+    assert encode_message(OffsetFetchRequest(), 8) == b"\x01\x00\x00"
+    with pytest.raises(Unencodable, match=r"this version has no OffsetFetchRequest\.topics"):
+        encode_message(OffsetFetchRequest(topics=None), 8)
 
 
 def test_a_value_that_kafka_lets_be_dropped_is_dropped() -> None:

@@ -30,7 +30,7 @@ from braidmq.protocols.kafka.codec import (
 from kafka_oracles.values import filled, mutated, structs, versions_of
 
 KEYS = pytest.mark.parametrize("key", list(APIS), ids=lambda key: APIS[key].name)
-SOME = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+SOME = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def header_of(key: int, version: int) -> RequestHeader:

@@ -79,7 +79,7 @@ class _EncoderWriter:
         if field.default is None:
             return f"{value} is not None"
         if isinstance(field.default, list):
-            return value
+            return f"({value} is None or {value})" if field.nullable.last >= 0 else value
         if isinstance(field.default, bool | int | str):
             return f"{value} != {field.default!r}"
         return f"{value} != {self.source.value('default', field.default)}"
