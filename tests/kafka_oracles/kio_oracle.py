@@ -17,7 +17,7 @@ from kio.static.constants import EntityType
 
 from braidmq.protocols.kafka.codec import ApiMessage
 from braidmq.protocols.kafka.codec._schema import Field, Kind
-from kafka_oracles.values import Plain, comparable
+from kafka_oracles.values import Plain, comparable, ids_but_zero
 
 NAME = "kio"
 ABSENT_IS_DEFAULT = True
@@ -38,14 +38,14 @@ def covers(kind: type[ApiMessage], version: int) -> bool:
 
 
 def narrow(field: Field) -> st.SearchStrategy[Any] | None:
-    """Known error codes, times from the epoch on, and ids other than zero, which kio reads as None."""
+    """Known error codes, times from the epoch on, and ids other than zero."""
     if field.shape.kind is not Kind.FIXED:
         return None
     if field.name.endswith("error_code"):
         return st.sampled_from([code.value for code in ErrorCode])
     if field.shape.format == "q" and ("_ms" in field.name or "timestamp" in field.name):
         return _TIMES_MS
-    return st.binary(min_size=16, max_size=16).filter(any) if field.shape.format == "16s" else None
+    return ids_but_zero(field)
 
 
 def read(kind: type[ApiMessage], version: int, data: bytes) -> Plain:
