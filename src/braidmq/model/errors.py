@@ -92,6 +92,18 @@ class OffsetOutOfRange(BraidError):
 # What the caller sent is not what it should be.
 
 
+class MalformedRequest(BraidError):
+    """The request cannot be read."""
+
+    code = "malformed_request"
+
+
+class MalformedResponse(BraidError):
+    """A peer's answer cannot be read."""
+
+    code = "malformed_response"
+
+
 class InvalidBatch(BraidError):
     """The record batch is malformed."""
 

@@ -1,0 +1,38 @@
+"""Get telemetry subscriptions, API key 71.
+
+Made by tools/generate_kafka_codec.py from kafka-clients-3.9.1 and kafka-clients-4.4.0; do not edit.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from braidmq.protocols.kafka.codec._schema import NO_UUID, ApiMessage, Uuid, Wire
+
+
+class GetTelemetrySubscriptionsRequest(ApiMessage):
+    """Versions 0 to 0."""
+
+    API_KEY = 71
+    VERSIONS = (0, 0)
+    FLEXIBLE_SINCE = 0
+
+    client_instance_id: Annotated[Uuid, Wire("uuid")] = NO_UUID
+
+
+class GetTelemetrySubscriptionsResponse(ApiMessage):
+    """Versions 0 to 0."""
+
+    API_KEY = 71
+    VERSIONS = (0, 0)
+    FLEXIBLE_SINCE = 0
+
+    throttle_time_ms: Annotated[int, Wire("int32")] = 0
+    error_code: Annotated[int, Wire("int16")] = 0
+    client_instance_id: Annotated[Uuid, Wire("uuid")] = NO_UUID
+    subscription_id: Annotated[int, Wire("int32")] = 0
+    accepted_compression_types: Annotated[list[int], Wire("[]int8")] = []
+    push_interval_ms: Annotated[int, Wire("int32")] = 0
+    telemetry_max_bytes: Annotated[int, Wire("int32")] = 0
+    delta_temporality: Annotated[bool, Wire("bool")] = False
+    requested_metrics: Annotated[list[str], Wire("[]string")] = []
