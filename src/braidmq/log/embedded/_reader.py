@@ -258,7 +258,8 @@ def _walk(
         base_offset, length, _, delta, _ = GLANCE.unpack_from(data, within)
         if base_offset >= limit and (next_offset is not None or segment.generation > 0):
             break
-        expected_offset = offset if next_offset is None else next_offset
+        # Compaction may have left nothing before this segment; inside of it, nothing is missing.
+        expected_offset = max(offset, segment.base_offset) if next_offset is None else next_offset
         fault = _fault(segment, position + within, data, within, expected_offset, is_next=next_offset is not None)
         if fault is not None:
             if next_offset is None:
