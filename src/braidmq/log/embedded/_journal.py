@@ -4,7 +4,7 @@ One turn of the log is one frame and, with the turns that came while the disk wa
 partitions it touched. A frame holds entries: the batches of one partition, group offsets, or a partition's new start.
 
 The journal is a small ring of files that are written over once their content is unnecessary; a file that already has
-its blocks is written three times as fast, and synced twice as fast, as one that grows. Content is unnecessary when a
+its blocks is written and synced much faster than one that grows. Content is unnecessary when a
 checkpoint covers it. Where nothing is promised to be on disk (flush = interval), it is enough that the segments' files
 hold it.
 
