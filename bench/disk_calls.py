@@ -97,8 +97,8 @@ def measure(folder: Path, rounds: int, total_bytes: int) -> list[Figure]:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="braid bench disk_calls", description="What single system calls cost here.")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--size-mib", type=int, default=256)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--size-mib", type=int, default=128)
     parser.add_argument("--folder", type=Path, default=Path(), help="a folder on the disk to measure")
     parser.add_argument("--write", action="store_true", help="put the figures into docs/benchmarks.md")
     options = parser.parse_args(arguments)
