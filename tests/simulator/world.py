@@ -357,7 +357,7 @@ class World:
             )
         )
         edit = TopicEdit(topic_id, [*numbers, *added], policy)
-        if self.run_checkpoint(begin_edit(self.engine, [edit], [])):
+        if self.run_checkpoint(begin_edit(self.engine, [edit])):
             self.engine.add_partitions(topic_id, [*numbers, *added], policy)
             self.topics[topic_id] = [*numbers, *added]
             for number in added:
@@ -370,7 +370,7 @@ class World:
             del self.expected[number]
             for offsets in self.offsets.values():
                 offsets.pop(number, None)
-        if self.run_checkpoint(begin_edit(self.engine, [TopicDeleted(topic_id)], [])):
+        if self.run_checkpoint(begin_edit(self.engine, [TopicDeleted(topic_id)])):
             self.engine.drop_topic(topic_id)
 
     def prepare_spare(self) -> None:
@@ -529,7 +529,7 @@ class World:
         known = {number for numbers in self.topics.values() for number in numbers}
         for topic_id in set(self.engine.topics) - set(self.topics):
             # Made or deleted without an answer: ours to delete now.
-            self.run_checkpoint(begin_edit(self.engine, [TopicDeleted(topic_id)], []))
+            self.run_checkpoint(begin_edit(self.engine, [TopicDeleted(topic_id)]))
             self.engine.drop_topic(topic_id)
         for topic_id, numbers in self.topics.items():
             for number in self.engine.topics[topic_id]:

@@ -53,7 +53,7 @@ class BareLog:
     def create(self, numbers: tuple[int, ...], segment_bytes: int) -> None:
         """One topic with these partitions, known to the manifest."""
         self.engine.add_partitions(TOPIC_ID, numbers, policy(segment_bytes))
-        begin_edit(self.engine, [topic_edit(self.engine, TOPIC_ID)], []).run()
+        begin_edit(self.engine, [topic_edit(self.engine, TOPIC_ID)]).run()
 
     # Writing.
 

@@ -134,11 +134,10 @@ def _plan_segment(checkpoint: Checkpoint, segment: Segment, *, save_marks: bool)
             checkpoint.marks.append(_Marks(segment.index_name, block, is_first))
 
 
-def begin_edit(engine: Engine, edits: list[Edit], doomed: list[Segment]) -> Checkpoint:
-    """Only these edits, and the removal of files that they make superfluous."""
+def begin_edit(engine: Engine, edits: list[Edit]) -> Checkpoint:
+    """Only these edits; files that they make superfluous go with the next full checkpoint."""
     checkpoint = Checkpoint(engine.disk, engine.manifest)
     checkpoint.edits = edits
-    checkpoint.doomed = doomed
     return checkpoint
 
 

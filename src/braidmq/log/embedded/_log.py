@@ -370,7 +370,7 @@ class EmbeddedLog:
             return
         edit = TopicEdit(topic.id, list(topic.partition_numbers), policy)
         await self._run_checkpoint(
-            lambda: begin_edit(engine, [edit], []),
+            lambda: begin_edit(engine, [edit]),
             then=lambda: engine.add_partitions(topic.id, topic.partition_numbers, policy),
         )
 
@@ -380,7 +380,7 @@ class EmbeddedLog:
         if topic_id not in engine.topics:
             return
         await self._run_checkpoint(
-            lambda: begin_edit(engine, [TopicDeleted(topic_id)], []), then=lambda: engine.drop_topic(topic_id)
+            lambda: begin_edit(engine, [TopicDeleted(topic_id)]), then=lambda: engine.drop_topic(topic_id)
         )
         await self._checkpoint()
 
