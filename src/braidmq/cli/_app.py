@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from braidmq.cli._options import ConfigFile, Data, Flush, Http, Output, Sets, load_settings, wants_json
+from braidmq.cli._options import ConfigFile, Data, Flush, Http, Kafka, Output, Sets, load_settings, wants_json
 from braidmq.settings import READY_FILE_VARIABLE
 
 app = typer.Typer(
@@ -34,6 +34,7 @@ def up(
     config: ConfigFile = None,
     flush: Flush = None,
     http: Http = None,
+    kafka: Kafka = None,
     sets: Sets = None,
     ready_file: ReadyFile = None,
 ) -> None:
@@ -41,11 +42,15 @@ def up(
 
     Exit status: 0 stopped, 1 failed, 2 wrong usage or setting, 3 storage full, damaged or failed.
     """
-    named = {"data": ("node.data", data), "flush": ("log.flush", flush), "http": ("http.listen", http)}
-    loaded = load_settings(config, sets, **named)
+    named = {"data": ("node.data", data), "flush": ("log.flush", flush)}
+    loaded = load_settings(config, sets, **named, **_listeners(http, kafka))
     from braidmq.cli._up import run_node  # the whole node: not before the settings are known to be right
 
     raise typer.Exit(run_node(loaded.settings, ready_file))
+
+
+def _listeners(http: str | None, kafka: str | None) -> dict[str, tuple[str, str | None]]:
+    return {"http": ("http.listen", http), "kafka": ("kafka.listen", kafka)}
 
 
 @app.command()
@@ -53,6 +58,7 @@ def doctor(
     data: Data = None,
     config: ConfigFile = None,
     http: Http = None,
+    kafka: Kafka = None,
     sets: Sets = None,
     output: Output = "table",
 ) -> None:
@@ -63,7 +69,7 @@ def doctor(
     from braidmq.cli._doctor import run_doctor
 
     as_json = wants_json(output)
-    loaded = load_settings(config, sets, data=("node.data", data), http=("http.listen", http))
+    loaded = load_settings(config, sets, data=("node.data", data), **_listeners(http, kafka))
     raise typer.Exit(run_doctor(loaded.settings, as_json=as_json))
 
 

@@ -17,6 +17,9 @@ ConfigFile = Annotated[
 Data = Annotated[str | None, typer.Option(metavar="DIR", help="The data folder. Default: ./braid-data")]
 Flush = Annotated[str | None, typer.Option(metavar="commit|interval", help="When a message counts as kept.")]
 Http = Annotated[str | None, typer.Option(metavar="HOST:PORT|off", help="Where HTTP listens. Default: 127.0.0.1:8400")]
+Kafka = Annotated[
+    str | None, typer.Option(metavar="HOST:PORT|off", help="Where Kafka clients connect. Default: 127.0.0.1:9092")
+]
 Sets = Annotated[
     list[str] | None,
     typer.Option("--set", "-s", metavar="KEY=VALUE", help="Any setting, such as log.segment_bytes=32MiB; repeatable."),

@@ -15,6 +15,12 @@ class Watched(Protocol):
     watchers: dict[object, OnData] | None
 
 
+def wake(partition: Watched, number: int) -> None:
+    """Tell all who listen that there is news: data, or the partition's end."""
+    for on_data in tuple((partition.watchers or {}).values()):
+        on_data(number)
+
+
 class PartitionWatch:
     """Implements the port's `Watch`."""
 

@@ -17,7 +17,7 @@ from braidmq.log._producers import Producers
 from braidmq.log._retention import Piece, pieces_expired
 from braidmq.log._survivors import Survivors, is_compaction_due
 from braidmq.log._times import first_not_older
-from braidmq.log._watches import OnData, PartitionWatch, wait_for_data
+from braidmq.log._watches import OnData, PartitionWatch, wait_for_data, wake
 from braidmq.model import BraidError, Topic
 from braidmq.model.errors import LogClosed, OffsetOutOfRange, UnknownPartition
 from braidmq.records import Batch, batch_prefix, parse_batch
@@ -186,8 +186,8 @@ class MemoryLog:
     def _tell(self, numbers: Iterable[int]) -> None:
         for number in numbers:
             partition = self._partitions.get(number)
-            for on_data in tuple((partition.watchers or {}).values()) if partition else ():
-                on_data(number)
+            if partition is not None:
+                wake(partition, number)
 
     def bounds(self, number: int) -> Bounds:
         return self._partition(number).bounds()

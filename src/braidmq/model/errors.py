@@ -4,6 +4,7 @@ The docstring is the message when none is given. `retriable` says that the same 
 change by the caller; protocols translate code and retriability into their own numbers.
 """
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 
@@ -127,6 +128,22 @@ class MessageTooLarge(BraidError):
     """The message is larger than the topic allows."""
 
     code = "message_too_large"
+
+
+class InvalidTimestamp(BraidError):
+    """The message's time is too far from now for its topic."""
+
+    code = "invalid_timestamp"
+
+
+class InvalidRecord(BraidError):
+    """A record is not one that its topic takes. `rejected` says which records of the batch, and why."""
+
+    code = "invalid_record"
+
+    def __init__(self, message: str | None = None, *, rejected: Mapping[int, str] | None = None) -> None:
+        super().__init__(message)
+        self.rejected = rejected or {}
 
 
 class OutOfOrderSequence(BraidError):

@@ -14,15 +14,19 @@ import msgspec
 import structlog
 
 from braidmq import __version__
+from braidmq.core.admission import Admissions
 from braidmq.core.health import Health
 from braidmq.core.metrics import Metric
+from braidmq.core.topics import Topics
 from braidmq.log.embedded import EmbeddedLog, LogOptions, Recovery
 from braidmq.model import BraidError
 from braidmq.model.errors import DataFolderUnusable
+from braidmq.node._cluster import cluster_id
 from braidmq.node._collector import tune_collector
 from braidmq.node._metrics import log_metrics, node_metrics
 from braidmq.node._reconcile import reconcile
 from braidmq.protocols.http import HttpListener, HttpServices
+from braidmq.protocols.kafka import FetchSessions, KafkaListener, KafkaServices
 from braidmq.protocols.listener import Address, Listener
 from braidmq.settings import Settings
 from braidmq.store import Catalog, Store
@@ -37,6 +41,8 @@ class Node:
 
     log: EmbeddedLog
     catalog: Catalog
+    topics: Topics
+    cluster_id: str
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -77,11 +83,19 @@ class Node:
         self._open.push_async_callback(store.close)
         self.catalog = await Catalog.open(store)
         await reconcile(self.log, self.catalog)
+        await self._wire_core()
         await self._listen()
         tune_collector()
         if not self._failure.done():
             self.health.agree("node")
         _logger.info("ready", data=str(folder), listeners=sorted(self.addresses))
+
+    async def _wire_core(self) -> None:
+        topics = self.settings.topics
+        self.topics = Topics(
+            self.catalog, self.log, partitions=topics.partitions, auto_create=topics.auto_create == "on"
+        )
+        self.cluster_id = await cluster_id(self.catalog)
 
     def _log_options(self) -> LogOptions:
         section = self.settings.log
@@ -100,7 +114,29 @@ class Node:
             services = HttpServices(self.settings.node.name, __version__, self.health, [self._metrics])
             limits = {"body_bytes_max": http.body_bytes_max, "connections_max": http.connections_max}
             listeners.append(HttpListener(http.listen, services, **limits))
+        kafka = self.settings.kafka
+        if kafka.listen:
+            listeners.append(
+                KafkaListener(
+                    kafka.listen,
+                    self._kafka_services(),
+                    request_bytes_max=kafka.request_bytes_max,
+                    connections_max=kafka.connections_max,
+                    idle_s=kafka.idle_s,
+                )
+            )
         return listeners
+
+    def _kafka_services(self) -> KafkaServices:
+        return KafkaServices(
+            node_id=self.settings.kafka.node_id,
+            cluster_id=self.cluster_id,
+            log=self.log,
+            catalog=self.catalog,
+            topics=self.topics,
+            admissions=Admissions(),
+            fetch_sessions=FetchSessions(),
+        )
 
     def _metrics(self) -> Iterable[Metric]:
         yield from node_metrics(self.settings.node.name, self.health.ready, self.catalog)

@@ -24,6 +24,20 @@ class Address(NamedTuple):
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
+class Endpoint(NamedTuple):
+    """An address to listen on, and the one that clients are told instead, where they reach it by another."""
+
+    listen: Address
+    advertised: Address | None = None
+
+    def __str__(self) -> str:
+        return str(self.listen) if self.advertised is None else f"{self.listen} as {self.advertised}"
+
+    def advertise(self, reached: Address) -> Address:
+        """What to tell a client that reached us at this address of ours: without instruction, just that."""
+        return self.advertised or reached
+
+
 class Listener(Protocol):
     """One protocol on its addresses."""
 

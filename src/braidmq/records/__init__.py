@@ -19,6 +19,7 @@ from braidmq.records._batch import (
     with_append_time,
 )
 from braidmq.records._codecs import Codec
+from braidmq.records._legacy import downgrade_batches, upgrade_message_set
 from braidmq.records._mapping import batch_messages, message_record, messages_of, record_message
 from braidmq.records._records import (
     RECORDS_BYTES_MAX,
@@ -44,6 +45,7 @@ __all__ = [
     "build_batch",
     "build_marker",
     "checksum",
+    "downgrade_batches",
     "extend_checksum",
     "message_record",
     "messages_of",
@@ -53,5 +55,6 @@ __all__ = [
     "record_message",
     "resealed",
     "split_batches",
+    "upgrade_message_set",
     "with_append_time",
 ]

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from msgspec import Meta
 
-from braidmq.protocols.listener import Address
+from braidmq.protocols.listener import Address, Endpoint
 
-Value = str | int | Path | Address | None
+Value = str | int | Path | Address | tuple[Endpoint, ...] | None
 
 _BYTES = {
     "": 1,
@@ -53,6 +53,10 @@ def kind_of(name: str, annotation: Any) -> Kind:
         return Kind(_parse_path, str, "a path")
     if isinstance(hint, types.UnionType):
         return Kind(_parse_address, _show_address, "HOST:PORT, such as 127.0.0.1:8400, or off")
+    if typing.get_origin(hint) is tuple:
+        return Kind(
+            _parse_endpoints, _show_endpoints, "HOST:PORT or HOST:PORT as HOST:PORT, several with commas, or off"
+        )
     return _text(meta)
 
 
@@ -142,6 +146,30 @@ def _parse_address(given: object) -> Value:
     if not (colon and host and port.isascii() and port.isdigit() and int(port) <= 65_535):
         raise ValueError
     return Address(host, int(port))
+
+
+def _parse_endpoints(given: object) -> Value:
+    if given == "off":
+        return ()
+    if not isinstance(given, str):
+        raise ValueError
+    endpoints = []
+    for text in given.split(","):
+        listen, as_, advertised = text.strip().partition(" as ")
+        endpoints.append(Endpoint(_address(listen), _address(advertised) if as_ else None))
+    return tuple(endpoints)
+
+
+def _address(text: str) -> Address:
+    found = _parse_address(text.strip())
+    if not isinstance(found, Address):
+        raise ValueError
+    return found
+
+
+def _show_endpoints(value: Value) -> str:
+    assert isinstance(value, tuple), "a list of addresses"
+    return ", ".join(map(str, value)) or "off"
 
 
 def _show_address(value: Value) -> str:

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from braidmq.protocols.listener import Address
+from braidmq.protocols.listener import Address, Endpoint
 
 MIB = 1 << 20
 SECRET = {"secret": True}
@@ -102,6 +102,38 @@ class HttpSettings(Section, frozen=True):
     ] = 1_000
 
 
+class TopicsSettings(Section, frozen=True):
+    """What a topic is like when nobody says."""
+
+    auto_create: Annotated[
+        Literal["on", "off"], Meta(description="Whether a topic is made when a client first names it.")
+    ] = "on"
+    partitions: Annotated[int, Meta(description="How many partitions a new topic has.", ge=1, le=10_000)] = 4
+
+
+class KafkaSettings(Section, frozen=True):
+    """The Kafka protocol."""
+
+    listen: Annotated[
+        tuple[Endpoint, ...],
+        Meta(
+            description="Where Kafka clients connect: one address or several with commas between them; `off` turns it"
+            " off. Clients that reach an address by another one (a port of Docker, NAT) must be told that:"
+            " `0.0.0.0:9092 as broker.example:9092`. Without it, clients are told the address by which they came."
+        ),
+    ] = (Endpoint(Address("127.0.0.1", 9092)),)
+    node_id: Annotated[int, Meta(description="This node's number among Kafka's brokers.", ge=0, le=1_000_000)] = 1
+    request_bytes_max: Annotated[
+        int, Meta(description="The largest request that is taken.", ge=1024, le=1024 * MIB)
+    ] = 100 * MIB
+    connections_max: Annotated[
+        int, Meta(description="How many clients may be connected; more are closed at once.", ge=1, le=1_000_000)
+    ] = 20_000
+    idle_s: Annotated[
+        int, Meta(description="A client that is silent for so long is disconnected.", ge=1, le=86_400)
+    ] = 600
+
+
 class LoggingSettings(Section, frozen=True):
     """What the node says about itself on its error output."""
 
@@ -120,14 +152,17 @@ class Settings(Section, frozen=True):
     node: NodeSettings = NodeSettings()
     log: LogSettings = LogSettings()
     store: StoreSettings = StoreSettings()
+    topics: TopicsSettings = TopicsSettings()
     http: HttpSettings = HttpSettings()
+    kafka: KafkaSettings = KafkaSettings()
     logging: LoggingSettings = LoggingSettings()
 
     @property
-    def listen(self) -> Mapping[str, Address]:
+    def listen(self) -> Mapping[str, tuple[Address, ...]]:
         """Where each listener that is turned on is to listen, by its section."""
-        chosen = {name: getattr(getattr(self, name), "listen", None) for name in self.__struct_fields__}
-        return {name: address for name, address in chosen.items() if address is not None}
+        http = () if self.http.listen is None else (self.http.listen,)
+        chosen = {"http": http, "kafka": tuple(endpoint.listen for endpoint in self.kafka.listen)}
+        return {name: addresses for name, addresses in chosen.items() if addresses}
 
     @property
     def store_url(self) -> str:

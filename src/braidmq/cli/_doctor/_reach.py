@@ -16,7 +16,8 @@ _SQLITE = "sqlite:///"
 
 def check_ports(settings: Settings) -> list[Finding]:
     """One finding for each listener that is turned on."""
-    return [asyncio.run(_check_port(name, address)) for name, address in settings.listen.items()]
+    chosen = [(name, address) for name, addresses in settings.listen.items() for address in addresses]
+    return [asyncio.run(_check_port(name, address)) for name, address in chosen]
 
 
 async def _check_port(name: str, address: Address) -> Finding:

@@ -20,6 +20,7 @@ from uuid import UUID
 from braidmq.log._policy import Policy, policy_of
 from braidmq.log._port import Appended, AppendResult, GroupOffset
 from braidmq.log._producers import Producers
+from braidmq.log._watches import wake
 from braidmq.log.embedded import _journal as journal
 from braidmq.log.embedded._disk import Disk
 from braidmq.log.embedded._files import OpenFiles
@@ -533,8 +534,7 @@ class Engine:
             answer(results)
         for partition, _ in turn.marks:
             if partition.watchers:
-                for watcher in tuple(partition.watchers.values()):
-                    watcher(partition.number)
+                wake(partition, partition.number)
         self.health.note_written(turn.size_bytes)
 
     def has_unsaved(self) -> bool:
@@ -568,6 +568,7 @@ class Engine:
             partition = self.partitions.pop(number)
             for segment in partition.segments:
                 self.doom(segment)
+            wake(partition, number)
         gone = set(numbers)
         for group, offsets in list(self.groups.items()):
             if not gone.isdisjoint(offsets):

@@ -1,1 +1,11 @@
-"""Kafka: unmodified clients from 0.10 to the newest. What stands so far is the codec."""
+"""Kafka's protocol: unmodified Kafka clients and tools, from 0.10 on.
+
+`codec` reads and writes frames, `handlers` holds one file for each API key, the listener and its connections join the
+two to sockets.
+"""
+
+from braidmq.protocols.kafka._listener import KafkaListener
+from braidmq.protocols.kafka._services import KafkaServices
+from braidmq.protocols.kafka._sessions import FetchSessions
+
+__all__ = ["FetchSessions", "KafkaListener", "KafkaServices"]

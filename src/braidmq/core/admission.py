@@ -1,0 +1,130 @@
+"""What a topic takes: size, times, keys and compression of a batch, by the topic's settings. Hot path.
+
+Most topics leave everything at its default, and then a batch is stored as it came, unopened. It is opened only where
+the topic asks for something that the header cannot tell: keys in a compacted topic, times not too old, another
+compression.
+"""
+
+from typing import Final
+
+import msgspec
+
+from braidmq.model import Topic
+from braidmq.model.errors import InvalidRecord, InvalidSetting, InvalidTimestamp, MessageTooLarge
+from braidmq.records import Batch, Codec, build_batch, read_records, with_append_time
+
+MESSAGE_BYTES_MAX: Final = 1_048_588
+TIMESTAMP_AFTER_MAX_MS: Final = 3_600_000
+UNLIMITED_MS: Final = (1 << 63) - 1
+_CODECS: Final = {
+    "uncompressed": Codec.NONE,
+    **{codec.name.lower(): codec for codec in Codec if codec is not Codec.NONE},
+}
+
+
+class Admission(msgspec.Struct, frozen=True):
+    """A topic's rules for new batches."""
+
+    bytes_max: int = MESSAGE_BYTES_MAX
+    append_time: bool = False
+    before_max_ms: int = UNLIMITED_MS
+    after_max_ms: int = TIMESTAMP_AFTER_MAX_MS
+    needs_keys: bool = False
+    codec: Codec | None = None
+    """None stores what the producer chose."""
+
+    def admit(self, batch: Batch, now_ms: int) -> Batch:
+        """The batch as it is to be stored. Raises MessageTooLarge, InvalidTimestamp, InvalidRecord, InvalidBatch."""
+        if batch.length + 12 > self.bytes_max:
+            raise MessageTooLarge(f"{batch.size_bytes} bytes in one batch; the topic takes {self.bytes_max}")
+        if batch.is_control:
+            raise InvalidRecord("a client may not write control records")
+        if self.needs_keys:
+            _check_keys(batch)
+        if self.codec is not None and self.codec != batch.codec:
+            batch = _compressed(batch, self.codec)
+        if self.append_time:
+            return with_append_time(batch, now_ms)
+        self._check_times(batch, now_ms)
+        return batch
+
+    def _check_times(self, batch: Batch, now_ms: int) -> None:
+        if batch.max_timestamp - now_ms > self.after_max_ms:
+            raise InvalidTimestamp(
+                f"a message's time is {batch.max_timestamp}, which is {batch.max_timestamp - now_ms} ms ahead;"
+                f" the topic takes {self.after_max_ms}"
+            )
+        if self.before_max_ms != UNLIMITED_MS and batch.max_timestamp >= 0:
+            first_ms = min((record.timestamp_ms for record in read_records(batch)), default=batch.base_timestamp)
+            if now_ms - first_ms > self.before_max_ms:
+                raise InvalidTimestamp(
+                    f"a message's time is {first_ms}, which is {now_ms - first_ms} ms ago;"
+                    f" the topic takes {self.before_max_ms}"
+                )
+
+
+class Admissions:
+    """The rules of all topics, made when first needed and again when a topic has changed."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, tuple[Topic, Admission]] = {}
+
+    def of(self, topic: Topic) -> Admission:
+        known = self._known.get(topic.id)
+        if known is not None and known[0] is topic:
+            return known[1]
+        made = admission_of(topic)
+        self._known[topic.id] = (topic, made)
+        return made
+
+    def forget(self, topic: Topic) -> None:
+        self._known.pop(topic.id, None)
+
+
+def admission_of(topic: Topic) -> Admission:
+    """Raises InvalidSetting."""
+    settings = topic.settings
+    compression = settings.get("compression.type", "producer")
+    if compression != "producer" and compression not in _CODECS:
+        raise InvalidSetting(f"compression.type of topic {topic.name} cannot be {compression!r}")
+    return Admission(
+        bytes_max=_number(topic, "max.message.bytes", MESSAGE_BYTES_MAX),
+        append_time=settings.get("message.timestamp.type") == "LogAppendTime",
+        before_max_ms=_number(topic, "message.timestamp.before.max.ms", UNLIMITED_MS),
+        after_max_ms=_number(topic, "message.timestamp.after.max.ms", TIMESTAMP_AFTER_MAX_MS),
+        needs_keys="compact" in settings.get("cleanup.policy", ""),
+        codec=_CODECS.get(compression),
+    )
+
+
+def _number(topic: Topic, name: str, default: int) -> int:
+    text = topic.settings.get(name)
+    if text is None:
+        return default
+    try:
+        return int(text)
+    except ValueError as error:
+        raise InvalidSetting(f"{name} of topic {topic.name} is a whole number, not {text!r}") from error
+
+
+def _check_keys(batch: Batch) -> None:
+    rejected = {
+        index: "compacted topics take no message without a key"
+        for index, record in enumerate(read_records(batch))
+        if record.key is None
+    }
+    if rejected:
+        raise InvalidRecord("a compacted topic takes no message without a key", rejected=rejected)
+
+
+def _compressed(batch: Batch, codec: Codec) -> Batch:
+    return build_batch(
+        read_records(batch),
+        codec=codec,
+        base_offset=batch.base_offset,
+        last_offset=batch.last_offset,
+        producer_id=batch.producer_id,
+        producer_epoch=batch.producer_epoch,
+        base_sequence=batch.base_sequence,
+        transactional=batch.is_transactional,
+    )

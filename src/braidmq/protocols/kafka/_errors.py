@@ -1,0 +1,44 @@
+"""Our errors in Kafka's numbers."""
+
+from collections.abc import Mapping
+
+from braidmq.model import BraidError, errors
+from braidmq.protocols.kafka.codec import ErrorCode
+
+
+class CloseConnection(BraidError):
+    """Raised by a handler whose protocol has no other way to say no."""
+
+    code = "close_connection"
+
+
+_CODES: Mapping[type[BraidError], ErrorCode] = {
+    errors.InvalidName: ErrorCode.INVALID_TOPIC_EXCEPTION,
+    errors.InvalidSetting: ErrorCode.INVALID_CONFIG,
+    errors.UnknownTopic: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    errors.UnknownPartition: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    errors.UnknownGroup: ErrorCode.GROUP_ID_NOT_FOUND,
+    errors.AlreadyExists: ErrorCode.TOPIC_ALREADY_EXISTS,
+    errors.InvalidPartitions: ErrorCode.INVALID_PARTITIONS,
+    errors.OffsetOutOfRange: ErrorCode.OFFSET_OUT_OF_RANGE,
+    errors.InvalidBatch: ErrorCode.CORRUPT_MESSAGE,
+    errors.UnsupportedCompression: ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
+    errors.MessageTooLarge: ErrorCode.MESSAGE_TOO_LARGE,
+    errors.InvalidTimestamp: ErrorCode.INVALID_TIMESTAMP,
+    errors.InvalidRecord: ErrorCode.INVALID_RECORD,
+    errors.OutOfOrderSequence: ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+    errors.ProducerFenced: ErrorCode.INVALID_PRODUCER_EPOCH,
+    errors.InvalidTransactionState: ErrorCode.INVALID_TXN_STATE,
+    errors.StorageFull: ErrorCode.KAFKA_STORAGE_ERROR,
+    errors.StorageFailed: ErrorCode.KAFKA_STORAGE_ERROR,
+    errors.LogClosed: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    errors.DamagedLog: ErrorCode.KAFKA_STORAGE_ERROR,
+}
+
+
+def error_code(error: BraidError) -> ErrorCode:
+    """Kafka's number for the error, or for the kind of error that it is one of."""
+    for kind in type(error).__mro__:
+        if (code := _CODES.get(kind)) is not None:
+            return code
+    return ErrorCode.UNKNOWN_SERVER_ERROR

@@ -1,0 +1,24 @@
+"""What the handlers of this protocol reach for: the core's services, and who this node is to Kafka clients."""
+
+from typing import NamedTuple
+
+from braidmq.core.admission import Admissions
+from braidmq.core.topics import Topics
+from braidmq.log import Log
+from braidmq.protocols.kafka._sessions import FetchSessions
+from braidmq.store import Catalog
+
+LEADER_EPOCH = 0
+"""One node leads every partition for ever, so there is only the first epoch."""
+
+
+class KafkaServices(NamedTuple):
+    """Made by the node, shared by all connections."""
+
+    node_id: int
+    cluster_id: str
+    log: Log
+    catalog: Catalog
+    topics: Topics
+    admissions: Admissions
+    fetch_sessions: FetchSessions

@@ -1,0 +1,20 @@
+"""One file for each API key; importing this package registers them all.
+
+Each file begins with what its API does here where that differs from, or is not obvious in, Kafka.
+"""
+
+from braidmq.protocols.kafka.handlers import (
+    api_versions,
+    fetch,
+    list_offsets,
+    metadata,
+    produce,
+)
+
+__all__ = [
+    "api_versions",
+    "fetch",
+    "list_offsets",
+    "metadata",
+    "produce",
+]

@@ -1,0 +1,285 @@
+"""Fetch (1): whole batches out of partitions. Hot path: bytes go out as they lie in the log.
+
+A fetch is answered at once when it has enough bytes or an error; otherwise it waits for data, for at most the time the
+client gives, without keeping anybody else waiting. At least one batch is given even if it is larger than the limits. A
+fetch inside a batch gets that batch. Readers of committed records get nothing behind the stable offset, and the list of
+aborted transactions to skip. Versions below 4 get messages of the old formats. Sessions: see `_sessions`.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Iterable
+from typing import Final, NamedTuple
+
+from braidmq.core.access import Action, ResourceKind
+from braidmq.log import Bounds, Fetched
+from braidmq.model import BraidError
+from braidmq.model.errors import UnknownTopic
+from braidmq.protocols.kafka._call import Call
+from braidmq.protocols.kafka._errors import error_code
+from braidmq.protocols.kafka._operations import answers
+from braidmq.protocols.kafka._partitions import find_topic, partition_of, stale_epoch
+from braidmq.protocols.kafka._sessions import FINAL_EPOCH, INITIAL_EPOCH, FetchSession, Interest
+from braidmq.protocols.kafka.codec import NO_UUID, ApiKey, Buffer, ErrorCode
+from braidmq.protocols.kafka.codec.messages.fetch import FetchRequest, FetchResponse
+from braidmq.records import Codec, downgrade_batches, parse_batch
+
+_READ_COMMITTED: Final = 1
+_BATCHES_MIN_VERSION: Final = 4
+_TIMESTAMPS_MIN_VERSION: Final = 2
+_SESSIONS_MIN_VERSION: Final = 7
+_ZSTD_MIN_VERSION: Final = 10
+_BYTES_MAX: Final = 64 << 20
+"""No answer is larger, whatever a client asks for, but for a single batch."""
+_NOTHING = Fetched(b"")
+
+_Partition = FetchResponse.PartitionData
+_Topic = FetchResponse.FetchableTopicResponse
+
+
+@answers(ApiKey.FETCH, versions=(0, 18), action=Action.CONSUME, resource=ResourceKind.TOPIC)
+def fetch(call: Call[FetchRequest]) -> FetchResponse | Awaitable[FetchResponse]:
+    session = _session(call)
+    if isinstance(session, ErrorCode):
+        return FetchResponse(error_code=session)
+    work = _Fetch(call, session)
+    if work.read_now() and work.is_enough():
+        return work.response()
+    return work.answer()
+
+
+def _session(call: Call[FetchRequest]) -> FetchSession | ErrorCode | None:
+    """The session of this fetch; None for a fetch that names all it wants."""
+    request = call.request
+    sessions = call.services.fetch_sessions
+    if call.version < _SESSIONS_MIN_VERSION:
+        return None
+    if request.session_epoch in (FINAL_EPOCH, INITIAL_EPOCH):
+        if request.session_id:
+            sessions.close(request.session_id)
+        session = sessions.open() if request.session_epoch == INITIAL_EPOCH else None
+    else:
+        resumed = sessions.resume(request.session_id, request.session_epoch)
+        if isinstance(resumed, ErrorCode):
+            return resumed
+        session = resumed
+    if session is not None:
+        for interest in _interests(request):
+            session.update(interest)
+        for topic in request.forgotten_topics_data:
+            for index in topic.partitions:
+                session.interests.pop((topic.topic, topic.topic_id, index), None)
+    return session
+
+
+def _interests(request: FetchRequest) -> Iterable[Interest]:
+    for topic in request.topics:
+        for asked in topic.partitions:
+            yield Interest(
+                topic.topic,
+                topic.topic_id,
+                asked.partition,
+                asked.fetch_offset,
+                asked.partition_max_bytes,
+                asked.current_leader_epoch,
+            )
+
+
+class _Read(NamedTuple):
+    """What was found in one partition. `number` is -1 where there is no such partition."""
+
+    interest: Interest
+    number: int
+    error: int
+    bounds: Bounds
+    fetched: Fetched
+
+
+class _Fetch:
+    """One request, until it has enough to answer."""
+
+    __slots__ = ("_call", "_is_full", "_log", "_reads", "_session", "_wanted")
+
+    def __init__(self, call: Call[FetchRequest], session: FetchSession | None) -> None:
+        self._call = call
+        self._log = call.services.log
+        self._session = session
+        self._is_full = session is None or call.request.session_epoch == INITIAL_EPOCH
+        self._wanted = list(_interests(call.request) if session is None else session.interests.values())
+        self._reads: list[_Read] = []
+
+    async def answer(self) -> FetchResponse:
+        """Read from the disk, and wait for more, as far as needed."""
+        if not self.read_now():
+            await self._read()
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._call.request.max_wait_ms / 1000
+        while not self.is_enough() and (left_s := deadline - loop.time()) > 0:
+            await self._wait(left_s)
+            if not self.read_now():
+                await self._read()
+        return self.response()
+
+    async def _wait(self, timeout_s: float) -> None:
+        """Until a partition has something new, or the time is over."""
+        arrived = asyncio.get_running_loop().create_future()
+
+        def on_data(_: int) -> None:
+            if not arrived.done():
+                arrived.set_result(None)
+
+        try:
+            watch = self._log.watch([read.number for read in self._reads if read.number >= 0], on_data)
+        except BraidError:
+            return  # a topic went away; reading again says so
+        try:
+            await asyncio.wait((arrived,), timeout=timeout_s)
+        finally:
+            watch.cancel()
+
+    def read_now(self) -> bool:
+        """Read what needs no waiting for the disk; whether that was all."""
+        reads: list[_Read] = []
+        left = self._bytes_max()
+        for interest in self._wanted:
+            found = self._look_up(interest)
+            if not found.error and left > 0:
+                fetched = self._try(found, min(left, interest.bytes_max))
+                if fetched is None:
+                    return False
+                found = fetched
+                left -= len(found.fetched.data)
+            reads.append(found)
+        self._reads = reads
+        return True
+
+    async def _read(self) -> None:
+        reads: list[_Read] = []
+        left = self._bytes_max()
+        for interest in self._wanted:
+            found = self._look_up(interest)
+            if not found.error and left > 0:
+                found = await self._read_one(found, min(left, interest.bytes_max))
+                left -= len(found.fetched.data)
+            reads.append(found)
+        self._reads = reads
+
+    def _bytes_max(self) -> int:
+        return min(self._call.request.max_bytes, _BYTES_MAX)
+
+    @property
+    def _committed(self) -> bool:
+        return self._call.request.isolation_level == _READ_COMMITTED
+
+    def _look_up(self, interest: Interest) -> _Read:
+        number = -1
+        try:
+            topic = find_topic(self._call.services, interest.topic, interest.topic_id)
+            number = partition_of(topic, interest.index).number
+            bounds = self._log.bounds(number)
+        except UnknownTopic as error:
+            by_id = interest.topic_id != NO_UUID
+            return _failed(interest, number, ErrorCode.UNKNOWN_TOPIC_ID if by_id else error_code(error))
+        except BraidError as error:
+            return _failed(interest, number, error_code(error))
+        if (stale := stale_epoch(interest.leader_epoch)) is not None:
+            return _failed(interest, number, stale)
+        return _Read(interest, number, 0, bounds, _NOTHING)
+
+    def _try(self, found: _Read, bytes_max: int) -> _Read | None:
+        try:
+            fetched = self._log.read_now(
+                found.number, found.interest.offset, max(bytes_max, 1), committed=self._committed
+            )
+        except BraidError as error:
+            return _failed(found.interest, found.number, error_code(error))
+        return None if fetched is None else found._replace(fetched=fetched)
+
+    async def _read_one(self, found: _Read, bytes_max: int) -> _Read:
+        try:
+            fetched = await self._log.read(
+                found.number, found.interest.offset, max(bytes_max, 1), committed=self._committed
+            )
+        except BraidError as error:
+            return _failed(found.interest, found.number, error_code(error))
+        return found._replace(fetched=fetched)
+
+    def is_enough(self) -> bool:
+        request = self._call.request
+        if request.max_wait_ms <= 0 or not self._reads:
+            return not self._is_waiting_for_nothing()
+        total = 0
+        for read in self._reads:
+            if read.error:
+                return True
+            total += len(read.fetched.data)
+        return total >= request.min_bytes
+
+    def _is_waiting_for_nothing(self) -> bool:
+        """A session without partitions has nothing to be answered before its time is over."""
+        return not self._reads and self._session is not None and self._call.request.max_wait_ms > 0
+
+    def response(self) -> FetchResponse:
+        topics: dict[tuple[str, bytes], _Topic] = {}
+        for read in self._reads:
+            interest = read.interest
+            if not self._is_full and not _has_news(read):
+                continue
+            interest.told_end, interest.told_start = read.bounds.end, read.bounds.start
+            key = interest.topic, interest.topic_id
+            if (topic := topics.get(key)) is None:
+                topic = topics[key] = _Topic(topic=interest.topic, topic_id=interest.topic_id, partitions=[])
+            topic.partitions.append(self._partition(read))
+            if self._session is not None and read.fetched.data:
+                self._session.served(interest)
+        return FetchResponse(
+            session_id=self._session.id if self._session is not None else 0, responses=list(topics.values())
+        )
+
+    def _partition(self, read: _Read) -> _Partition:
+        index = read.interest.index
+        if read.error:
+            return _Partition(partition_index=index, error_code=read.error, high_watermark=-1, records=b"")
+        records: Buffer = read.fetched.data
+        if self._call.version < _ZSTD_MIN_VERSION and records:
+            if self._call.version < _BATCHES_MIN_VERSION:
+                magic = 1 if self._call.version >= _TIMESTAMPS_MIN_VERSION else 0
+                records = downgrade_batches(records, magic, read.interest.offset)
+            elif _has_zstd(records):
+                return _Partition(partition_index=index, error_code=ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+        aborted = None
+        if self._committed:
+            aborted = [
+                FetchResponse.AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
+                for each in read.fetched.aborted
+            ]
+        return _Partition(
+            partition_index=index,
+            high_watermark=read.bounds.end,
+            last_stable_offset=read.bounds.stable,
+            log_start_offset=read.bounds.start,
+            aborted_transactions=aborted,
+            records=records,
+        )
+
+
+def _failed(interest: Interest, number: int, error: int) -> _Read:
+    return _Read(interest, number, error, Bounds(-1, -1, -1), _NOTHING)
+
+
+def _has_news(read: _Read) -> bool:
+    return bool(
+        read.error
+        or read.fetched.data
+        or read.bounds.end != read.interest.told_end
+        or read.bounds.start != read.interest.told_start
+    )
+
+
+def _has_zstd(records: Buffer) -> bool:
+    position = 0
+    while position < len(records):
+        batch = parse_batch(records, position)
+        if batch.codec is Codec.ZSTD:
+            return True
+        position += batch.size_bytes
+    return False

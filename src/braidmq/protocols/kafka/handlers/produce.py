@@ -1,0 +1,162 @@
+"""Produce (0): batches into partitions. Hot path: batches are checked and stored as they came, not opened.
+
+Versions 0 to 2 carry message sets of the old formats, which are made into one batch. From version 3 on a partition's
+records are exactly one batch of format 2. acks 1 and all mean the same here: answered when stored as `log.flush` says.
+acks 0 gets no answer, and a closed connection where something was refused.
+"""
+
+import asyncio
+import time
+from typing import Final
+
+from braidmq.core.access import Action, ResourceKind
+from braidmq.log import AppendResult
+from braidmq.model import BraidError, Topic
+from braidmq.model.errors import InvalidRecord, UnsupportedCompression
+from braidmq.protocols.kafka._call import Call
+from braidmq.protocols.kafka._errors import CloseConnection, error_code
+from braidmq.protocols.kafka._operations import answers
+from braidmq.protocols.kafka._partitions import find_topic, partition_of
+from braidmq.protocols.kafka.codec import NO_UUID, ApiKey, Buffer, ErrorCode
+from braidmq.protocols.kafka.codec.messages.produce import ProduceRequest, ProduceResponse
+from braidmq.records import Batch, Codec, split_batches, upgrade_message_set
+
+_BATCHES_MIN_VERSION: Final = 3
+_ZSTD_MIN_VERSION: Final = 7
+_ACKS: Final = (-1, 0, 1)
+
+_Partition = ProduceResponse.PartitionProduceResponse
+_Topic = ProduceResponse.TopicProduceResponse
+_Fate = BraidError | ErrorCode | None
+"""Why a partition's records are refused before they reach the log; None if they are not."""
+
+
+@answers(ApiKey.PRODUCE, versions=(0, 13), action=Action.PUBLISH, resource=ResourceKind.TOPIC)
+def produce(call: Call[ProduceRequest]) -> "asyncio.Future[ProduceResponse | None]":
+    work = _Produce(call)
+    work.check()
+    return work.begin()
+
+
+class _Produce:
+    """One request, from its batches to its answer."""
+
+    __slots__ = ("_answer", "_call", "_entries", "_fates", "_now_ms")
+
+    def __init__(self, call: Call[ProduceRequest]) -> None:
+        self._call = call
+        self._entries: list[tuple[int, Batch]] = []
+        self._fates: list[_Fate] = []
+        self._now_ms = time.time_ns() // 1_000_000
+        self._answer: asyncio.Future[ProduceResponse | None] = asyncio.get_running_loop().create_future()
+
+    def check(self) -> None:
+        """Sort every partition's records into what goes to the log and what is refused."""
+        request = self._call.request
+        bad_acks = ErrorCode.INVALID_REQUIRED_ACKS if request.acks not in _ACKS else None
+        for asked in request.topic_data:
+            topic: Topic | None = None
+            refused: _Fate = bad_acks
+            try:
+                topic = find_topic(self._call.services, asked.name, asked.topic_id)
+            except BraidError as error:
+                refused = refused or _unknown(error, by_id=asked.topic_id != NO_UUID)
+            for partition in asked.partition_data:
+                self._fates.append(
+                    refused if refused is not None or topic is None else self._check_partition(topic, partition)
+                )
+
+    def _check_partition(self, topic: Topic, asked: ProduceRequest.PartitionProduceData) -> _Fate:
+        try:
+            number = partition_of(topic, asked.index).number
+            batch = _one_batch(asked.records, self._call.version)
+            self._entries.append((number, self._call.services.admissions.of(topic).admit(batch, self._now_ms)))
+        except BraidError as error:
+            return error
+        return None
+
+    def begin(self) -> "asyncio.Future[ProduceResponse | None]":
+        """The answer, which comes when the log has stored what it was given."""
+        if self._entries:
+            self._call.services.log.append(self._entries).add_done_callback(self._stored)
+        else:
+            self._finish([])
+        return self._answer
+
+    def _stored(self, appended: "asyncio.Future[list[AppendResult]]") -> None:
+        if not self._answer.done():
+            self._finish(appended.result())
+
+    def _finish(self, results: list[AppendResult]) -> None:
+        if self._call.request.acks == 0:
+            self._finish_silently(results)
+        else:
+            self._answer.set_result(self._response(results))
+
+    def _finish_silently(self, results: list[AppendResult]) -> None:
+        refused = next((fate for fate in self._fates if fate is not None), None) or next(
+            (result for result in results if isinstance(result, BraidError)), None
+        )
+        if refused is None:
+            self._answer.set_result(None)
+        else:
+            self._answer.set_exception(CloseConnection(f"records sent without wanting an answer: {refused!r}"))
+
+    def _response(self, results: list[AppendResult]) -> ProduceResponse:
+        fates = iter(self._fates)
+        stored = zip(self._entries, results, strict=True)
+        responses = []
+        for asked in self._call.request.topic_data:
+            partitions = []
+            for partition in asked.partition_data:
+                fate = next(fates)
+                if fate is None:
+                    (_, batch), result = next(stored)
+                    partitions.append(_stored(partition.index, batch, result))
+                else:
+                    partitions.append(_refused(partition.index, fate))
+            responses.append(_Topic(name=asked.name, topic_id=asked.topic_id, partition_responses=partitions))
+        return ProduceResponse(responses=responses)
+
+
+def _one_batch(records: Buffer | None, version: int) -> Batch:
+    """Raises InvalidBatch and its kinds, InvalidRecord."""
+    if version < _BATCHES_MIN_VERSION:
+        return upgrade_message_set(records or b"")
+    batches = split_batches(records or b"")
+    if len(batches) != 1:
+        raise InvalidRecord(f"a partition's records are one batch, not {len(batches)}")
+    if version < _ZSTD_MIN_VERSION and batches[0].codec is Codec.ZSTD:
+        raise UnsupportedCompression(f"zstd is not known in Produce version {version}")
+    return batches[0]
+
+
+def _unknown(error: BraidError, *, by_id: bool) -> _Fate:
+    return ErrorCode.UNKNOWN_TOPIC_ID if by_id else error
+
+
+def _stored(index: int, batch: Batch, result: AppendResult) -> _Partition:
+    if isinstance(result, BraidError):
+        return _refused(index, result)
+    return _Partition(
+        index=index,
+        base_offset=result.base_offset,
+        log_append_time_ms=result.append_ms if batch.is_append_time else -1,
+        log_start_offset=result.start_offset,
+    )
+
+
+def _refused(index: int, why: BraidError | ErrorCode) -> _Partition:
+    if isinstance(why, ErrorCode):
+        return _Partition(index=index, error_code=why, base_offset=-1)
+    rejected = why.rejected if isinstance(why, InvalidRecord) else {}
+    return _Partition(
+        index=index,
+        error_code=error_code(why),
+        base_offset=-1,
+        record_errors=[
+            ProduceResponse.BatchIndexAndErrorMessage(batch_index=place, batch_index_error_message=message)
+            for place, message in rejected.items()
+        ],
+        error_message=why.message,
+    )
