@@ -41,7 +41,7 @@ async def write_and_die(folder: Path, partitions: int) -> None:
 
 async def idle_node(folder: Path, partitions: int) -> None:
     """A whole node with so many partitions, each written once; prints resident bytes and open files when it is idle."""
-    environment = {"BRAID_NODE_DATA": str(folder), "BRAID_HTTP_LISTEN": "127.0.0.1:0"}
+    environment = {"BRAID_NODE_DATA": str(folder), "BRAID_HTTP_LISTEN": "127.0.0.1:0", "BRAID_KAFKA_LISTEN": "off"}
     node = await Node.start(load(environment=environment).settings)
     batch = build_batch([Record(0, time.time_ns() // 1_000_000, None, b"one")])
     for topic in range(partitions // 100):

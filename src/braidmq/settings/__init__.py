@@ -17,11 +17,13 @@ from braidmq.settings._page import reference_page
 from braidmq.settings._secrets import redact_url
 from braidmq.settings._structs import (
     HttpSettings,
+    KafkaSettings,
     LoggingSettings,
     LogSettings,
     NodeSettings,
     Settings,
     StoreSettings,
+    TopicsSettings,
 )
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "READY_FILE_VARIABLE",
     "Given",
     "HttpSettings",
+    "KafkaSettings",
     "Key",
     "Loaded",
     "LogSettings",
@@ -37,6 +40,7 @@ __all__ = [
     "NodeSettings",
     "Settings",
     "StoreSettings",
+    "TopicsSettings",
     "flag",
     "keys",
     "load",

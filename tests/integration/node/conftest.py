@@ -100,10 +100,15 @@ def launch(tmp_path: Path, wait_for: WaitFor) -> Iterator[StartNode]:
     """Starts `braid up` in a folder of its own, with any free port unless told otherwise; ended with the test."""
     nodes: list[RunningNode] = []
 
-    def start(*arguments: str, http: str = "127.0.0.1:0", environment: dict[str, str] | None = None) -> RunningNode:
+    def start(
+        *arguments: str,
+        http: str = "127.0.0.1:0",
+        kafka: str = "127.0.0.1:0",
+        environment: dict[str, str] | None = None,
+    ) -> RunningNode:
         folder = tmp_path / f"process-{len(nodes)}"
         folder.mkdir()
-        given = ["--data", str(tmp_path / "data"), "--http", http, *arguments]
+        given = ["--data", str(tmp_path / "data"), "--http", http, "--kafka", kafka, *arguments]
         node = RunningNode(folder, given, environment or {}, wait_for)
         nodes.append(node)
         return node

@@ -19,15 +19,16 @@ from braidmq.node import Node
 from braidmq.node._metrics import log_metrics
 from braidmq.protocols.listener import Address
 from braidmq.records import batch_messages
-from braidmq.settings import HttpSettings, LogSettings, NodeSettings, Settings, StoreSettings
+from braidmq.settings import HttpSettings, KafkaSettings, LogSettings, NodeSettings, Settings, StoreSettings
 from braidmq.store import Catalog, Store
 
 NO_HTTP = HttpSettings(listen=None)
+NO_KAFKA = KafkaSettings(listen=())
 ANY_PORT = HttpSettings(listen=Address("127.0.0.1", 0))
 
 
 def settings_for(folder: Path, http: HttpSettings = NO_HTTP, store_url: str = "") -> Settings:
-    return Settings(node=NodeSettings(data=folder), http=http, store=StoreSettings(url=store_url))
+    return Settings(node=NodeSettings(data=folder), http=http, kafka=NO_KAFKA, store=StoreSettings(url=store_url))
 
 
 async def topic_in_catalog_only(settings: Settings, name: str = "orders") -> Topic:
@@ -169,7 +170,7 @@ from pathlib import Path
 from braidmq.cli._up import run_node
 from braidmq.model.errors import StorageFailed
 from braidmq.node import Node
-from braidmq.settings import HttpSettings, NodeSettings, Settings
+from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, Settings
 
 class Failing(Node):
     async def failed(self):
@@ -178,7 +179,8 @@ class Failing(Node):
 
 import braidmq.cli._up as up
 up.Node = Failing
-settings = Settings(node=NodeSettings(data=Path(sys.argv[1])), http=HttpSettings(listen=None))
+settings = Settings(node=NodeSettings(data=Path(sys.argv[1])), http=HttpSettings(listen=None),
+                    kafka=KafkaSettings(listen=()))
 sys.exit(run_node(settings, None))
 """
     ended = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False)

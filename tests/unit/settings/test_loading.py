@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from braidmq.model.errors import InvalidSetting
-from braidmq.protocols.listener import Address
+from braidmq.protocols.listener import Address, Endpoint
 from braidmq.settings import CONFIG_VARIABLE, READY_FILE_VARIABLE, Settings, flag, load
 
 
@@ -39,7 +39,11 @@ def test_a_flag_beats_the_environment_which_beats_the_file(file: Path) -> None:
     [
         ("[log]\nfluch = 1", "there is no key 'fluch' in [log]; did you mean flush?"),
         ("[lgo]\nflush = 1", "there is no section [lgo]; did you mean log?"),
-        ("[kafka]\nlisten = 'x'", "there is no section [kafka]; known are: node, log, store, http, logging"),
+        (
+            "[queue]\nlisten = 'x'",
+            "there is no section [queue]; known are: node, log, store, topics, http, kafka, logging",
+        ),
+        ("[kafka]\nlisten = 'h:1 as'", "kafka.listen cannot be 'h:1 as'; it is HOST:PORT or HOST:PORT as HOST:PORT"),
         ("log = 1", "log is a section; write [log] and its keys below"),
         ("[log]\nflush = 'sometimes'", "log.flush cannot be 'sometimes'; it is commit or interval"),
         ("[log]\nflush = ['commit']", "log.flush cannot be ['commit']; it is commit or interval"),
@@ -118,5 +122,16 @@ def test_what_is_not_an_address_is_refused(text: str) -> None:
 
 
 def test_the_listeners_that_are_turned_on_are_found_by_their_section() -> None:
-    assert load().settings.listen == {"http": Address("127.0.0.1", 8400)}
-    assert load(environment={"BRAID_HTTP_LISTEN": "off"}).settings.listen == {}
+    here = (Address("127.0.0.1", 8400),)
+    assert load().settings.listen == {"http": here, "kafka": (Address("127.0.0.1", 9092),)}
+    assert load(environment={"BRAID_KAFKA_LISTEN": "off"}).settings.listen == {"http": here}
+
+
+def test_kafka_listens_on_several_addresses_each_with_the_one_it_is_known_by() -> None:
+    text = "192.0.2.1:9092 as broker.example:19092, [::1]:9093"
+    loaded = load(environment={"BRAID_KAFKA_LISTEN": text})
+    assert loaded.settings.kafka.listen == (
+        Endpoint(Address("192.0.2.1", 9092), Address("broker.example", 19092)),
+        Endpoint(Address("::1", 9093)),
+    )
+    assert ", ".join(map(str, loaded.settings.kafka.listen)) == text

@@ -1,0 +1,53 @@
+"""What tests of the Kafka protocol share: a raw connection, records, and addresses."""
+
+import asyncio
+import struct
+from typing import Any
+
+from braidmq.node import Node
+from braidmq.protocols.kafka.codec import ApiMessage, RequestHeader, decode_response, encode_request
+
+
+class RawClient:
+    """Sends requests of any version, and frames that are none."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._sent = 0
+
+    def send(self, request: ApiMessage, version: int) -> None:
+        self._sent += 1
+        header = RequestHeader(
+            request_api_key=request.API_KEY, request_api_version=version, correlation_id=self._sent, client_id="raw"
+        )
+        self._writer.write(encode_request(header, request))
+
+    def send_bytes(self, data: bytes) -> None:
+        self._writer.write(data)
+
+    async def receive_frame(self) -> bytes:
+        (size,) = struct.unpack(">i", await self._reader.readexactly(4))
+        return await self._reader.readexactly(size)
+
+    async def receive(self, key: int, version: int) -> tuple[int, Any]:
+        return decode_response(key, version, await self.receive_frame(), strict=True)
+
+    async def ask(self, request: ApiMessage, version: int) -> Any:
+        """The answer to a request sent alone."""
+        self.send(request, version)
+        number, response = await self.receive(request.API_KEY, version)
+        assert number == self._sent
+        return response
+
+    async def is_closed(self) -> bool:
+        async with asyncio.timeout(5):
+            return await self._reader.read(1) == b""
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def bootstrap(node: Node) -> str:
+    """Where clients of the node begin."""
+    return str(node.addresses["kafka"][0])
