@@ -32,13 +32,13 @@ import psutil
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # a class of its C part
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
-sys.path.insert(0, str(HERE.parent / "tools"))
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 
 from maven import LOGGING, fetch_jars
 from report import Figure, Progress, print_figures, write_figures
 
+HERE = Path(__file__).parent
 KAFKA = "4.1.1"
 RECORD_BYTES = 1024
 PARTITIONS = 4
@@ -377,7 +377,8 @@ def our_node(folder: Path, flush: str) -> Iterator[Side]:
 def peer(address: str) -> Side:
     port = int(address.rpartition(":")[2])
     for connection in psutil.net_connections("tcp"):
-        if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.pid:
+        listens = connection.status == psutil.CONN_LISTEN and connection.laddr and connection.laddr.port == port
+        if listens and connection.pid:
             return Side("peer", address, connection.pid)
     raise SystemExit(f"nothing on this machine listens on {address}; start the peer first")
 
