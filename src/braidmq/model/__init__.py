@@ -17,12 +17,15 @@ from braidmq.model._resources import (
     Topic,
     TopicKind,
 )
+from braidmq.model._transaction import NO_EPOCH, NO_PRODUCER_ID, Transaction, TransactionState
 from braidmq.model.errors import BraidError
 from braidmq.model.names import check_group_name, check_instance_name, check_topic_name
 
 __all__ = [
     "DEFAULT_INSTANCE",
     "DEFAULT_RETENTION_MS",
+    "NO_EPOCH",
+    "NO_PRODUCER_ID",
     "PARTITION_NUMBER_MAX",
     "BraidError",
     "FilterKind",
@@ -34,6 +37,8 @@ __all__ = [
     "Subscription",
     "Topic",
     "TopicKind",
+    "Transaction",
+    "TransactionState",
     "check_group_name",
     "check_instance_name",
     "check_topic_name",

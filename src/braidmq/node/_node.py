@@ -18,6 +18,7 @@ from braidmq.core.admission import Admissions
 from braidmq.core.health import Health
 from braidmq.core.metrics import Metric
 from braidmq.core.topics import Topics
+from braidmq.core.transactions import Transactions
 from braidmq.log.embedded import EmbeddedLog, LogOptions, Recovery
 from braidmq.model import BraidError
 from braidmq.model.errors import DataFolderUnusable
@@ -29,7 +30,7 @@ from braidmq.protocols.http import HttpListener, HttpServices
 from braidmq.protocols.kafka import FetchSessions, KafkaListener, KafkaServices
 from braidmq.protocols.listener import Address, Listener
 from braidmq.settings import Settings
-from braidmq.store import Catalog, Store
+from braidmq.store import Catalog, Store, TransactionRows
 
 LOG_FOLDER_NAME = "log"
 
@@ -42,6 +43,7 @@ class Node:
     log: EmbeddedLog
     catalog: Catalog
     topics: Topics
+    transactions: Transactions
     cluster_id: str
 
     def __init__(self, settings: Settings) -> None:
@@ -83,18 +85,19 @@ class Node:
         self._open.push_async_callback(store.close)
         self.catalog = await Catalog.open(store)
         await reconcile(self.log, self.catalog)
-        await self._wire_core()
+        await self._wire_core(store)
         await self._listen()
         tune_collector()
         if not self._failure.done():
             self.health.agree("node")
         _logger.info("ready", data=str(folder), listeners=sorted(self.addresses))
 
-    async def _wire_core(self) -> None:
+    async def _wire_core(self, store: Store) -> None:
         topics = self.settings.topics
         self.topics = Topics(
             self.catalog, self.log, partitions=topics.partitions, auto_create=topics.auto_create == "on"
         )
+        self.transactions = Transactions(TransactionRows(store))
         self.cluster_id = await cluster_id(self.catalog)
 
     def _log_options(self) -> LogOptions:
@@ -136,6 +139,7 @@ class Node:
             topics=self.topics,
             admissions=Admissions(),
             fetch_sessions=FetchSessions(),
+            transactions=self.transactions,
         )
 
     def _metrics(self) -> Iterable[Metric]:

@@ -15,6 +15,7 @@ from braidmq.store._memory import (
 )
 from braidmq.store._store import Store
 from braidmq.store._things import Setting
+from braidmq.store._transactions import TransactionRows
 
 __all__ = [
     "Catalog",
@@ -26,4 +27,5 @@ __all__ = [
     "Store",
     "SubscriptionChanged",
     "TopicChanged",
+    "TransactionRows",
 ]

@@ -1,9 +1,9 @@
 """The tables as the newest migration leaves them; a test holds the two equal on both databases.
 
-One idea: `counters` holds two numbers that only grow. `catalog_revision` is raised by every change of the
+One idea: `counters` holds numbers that only grow. `catalog_revision` is raised by every change of the
 catalog, as the first statement of its transaction, so that its row is the lock that puts all changes, of all
-nodes, into one order. `partition_number` is the next partition's number; a number that was given is never
-given again.
+nodes, into one order. `partition_number` is the next partition's number, `producer_id` the next producer's; a
+number that was given is never given again.
 """
 
 import sqlalchemy as sa
@@ -19,6 +19,7 @@ metadata = sa.MetaData(
 
 CATALOG_REVISION = "catalog_revision"
 PARTITION_NUMBER = "partition_number"
+PRODUCER_ID = "producer_id"
 
 counters = sa.Table(
     "counters",
@@ -98,5 +99,24 @@ settings = sa.Table(
     sa.Column("value", sa.Text, nullable=False),
     sa.Column("revision", sa.BigInteger, nullable=False),
     sa.Column("changed_by", sa.Text, nullable=False),
+    sa.Column("changed_ms", sa.BigInteger, nullable=False),
+)
+
+transactions = sa.Table(
+    "transactions",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("producer_id", sa.BigInteger, nullable=False),
+    sa.Column("epoch", sa.Integer, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("timeout_ms", sa.BigInteger, nullable=False),
+    # Partition numbers and group names, as lists.
+    sa.Column("partitions", sa.JSON, nullable=False),
+    sa.Column("groups", sa.JSON, nullable=False),
+    sa.Column("last_epoch", sa.Integer, nullable=False),
+    sa.Column("previous_producer_id", sa.BigInteger, nullable=False),
+    sa.Column("next_producer_id", sa.BigInteger, nullable=False),
+    sa.Column("bumps_epoch", sa.Boolean, nullable=False),
+    sa.Column("started_ms", sa.BigInteger, nullable=False),
     sa.Column("changed_ms", sa.BigInteger, nullable=False),
 )

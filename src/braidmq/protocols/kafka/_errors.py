@@ -29,6 +29,7 @@ _CODES: Mapping[type[BraidError], ErrorCode] = {
     errors.OutOfOrderSequence: ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
     errors.ProducerFenced: ErrorCode.INVALID_PRODUCER_EPOCH,
     errors.InvalidTransactionState: ErrorCode.INVALID_TXN_STATE,
+    errors.StoreFailed: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     errors.StorageFull: ErrorCode.KAFKA_STORAGE_ERROR,
     errors.StorageFailed: ErrorCode.KAFKA_STORAGE_ERROR,
     errors.LogClosed: ErrorCode.NOT_LEADER_OR_FOLLOWER,

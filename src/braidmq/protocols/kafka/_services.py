@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from braidmq.core.admission import Admissions
 from braidmq.core.topics import Topics
+from braidmq.core.transactions import Transactions
 from braidmq.log import Log
 from braidmq.protocols.kafka._sessions import FetchSessions
 from braidmq.store import Catalog
@@ -22,3 +23,4 @@ class KafkaServices(NamedTuple):
     topics: Topics
     admissions: Admissions
     fetch_sessions: FetchSessions
+    transactions: Transactions

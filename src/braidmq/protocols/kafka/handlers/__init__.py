@@ -6,6 +6,7 @@ Each file begins with what its API does here where that differs from, or is not 
 from braidmq.protocols.kafka.handlers import (
     api_versions,
     fetch,
+    init_producer_id,
     list_offsets,
     metadata,
     produce,
@@ -14,6 +15,7 @@ from braidmq.protocols.kafka.handlers import (
 __all__ = [
     "api_versions",
     "fetch",
+    "init_producer_id",
     "list_offsets",
     "metadata",
     "produce",
