@@ -1,98 +1,13 @@
 """Real nodes, started by the command as users start them."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
 
-import msgspec
 import pytest
 
-WaitFor = Callable[..., None]
-StartNode = Callable[..., "RunningNode"]
+from running_node import RunningNode, WaitFor
 
-START_LIMIT_S = 30.0
-STOP_LIMIT_S = 20.0
-
-
-class Answer(NamedTuple):
-    """What HTTP gave back."""
-
-    status: int
-    content_type: str
-    body: bytes
-
-    @property
-    def json(self) -> Any:
-        return msgspec.json.decode(self.body)
-
-
-class RunningNode:
-    """A `braid up` process."""
-
-    def __init__(self, folder: Path, arguments: list[str], environment: dict[str, str], wait_for: WaitFor) -> None:
-        self._wait_for = wait_for
-        self.ready_file = folder / "ready.json"
-        self.ready_file.unlink(missing_ok=True)
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("BRAID_")}
-        self._out, self._err = (folder / "out").open("w+"), (folder / "err").open("w+")
-        command = [sys.executable, "-m", "braidmq", "up", "--ready-file", str(self.ready_file), *arguments]
-        self.process = subprocess.Popen(
-            command, cwd=folder, stdout=self._out, stderr=self._err, env=inherited | environment
-        )
-
-    def wait_ready(self) -> "RunningNode":
-        self._wait_for(lambda: self.ready_file.exists() or self.process.poll() is not None, START_LIMIT_S)
-        assert self.ready_file.exists(), f"ended with {self.process.returncode}: {self.err}"
-        return self
-
-    @property
-    def ready(self) -> Any:
-        return msgspec.json.decode(self.ready_file.read_bytes())
-
-    @property
-    def url(self) -> str:
-        host, port = self.ready["listeners"]["http"][0]
-        return f"http://{host}:{port}"
-
-    @property
-    def out(self) -> str:
-        return Path(self._out.name).read_text()
-
-    @property
-    def err(self) -> str:
-        return Path(self._err.name).read_text()
-
-    def get(self, path: str) -> Answer:
-        try:
-            with urllib.request.urlopen(self.url + path, timeout=10) as response:  # noqa: S310
-                return Answer(response.status, response.headers["content-type"], response.read())
-        except urllib.error.HTTPError as error:
-            with error:
-                return Answer(error.code, error.headers["content-type"], error.read())
-
-    def stop(self, number: signal.Signals = signal.SIGTERM) -> float:
-        """Seconds until the process had ended."""
-        started = time.monotonic()
-        self.process.send_signal(number)
-        self.wait_ended()
-        return time.monotonic() - started
-
-    def wait_ended(self) -> int:
-        return self.process.wait(STOP_LIMIT_S)
-
-    def clean_up(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        self._out.close()
-        self._err.close()
+StartNode = Callable[..., RunningNode]
 
 
 @pytest.fixture
