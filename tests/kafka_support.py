@@ -1,6 +1,7 @@
 """What tests of the Kafka protocol share: a raw connection, records, and addresses."""
 
 import asyncio
+import contextlib
 import struct
 from typing import Any
 
@@ -26,6 +27,10 @@ class RawClient:
     def send_bytes(self, data: bytes) -> None:
         self._writer.write(data)
 
+    async def drain(self) -> None:
+        """Until what was sent has left."""
+        await self._writer.drain()
+
     async def receive_frame(self) -> bytes:
         (size,) = struct.unpack(">i", await self._reader.readexactly(4))
         return await self._reader.readexactly(size)
@@ -42,10 +47,19 @@ class RawClient:
 
     async def is_closed(self) -> bool:
         async with asyncio.timeout(5):
-            return await self._reader.read(1) == b""
+            try:
+                return await self._reader.read(1) == b""
+            except ConnectionResetError:
+                return True
 
     def close(self) -> None:
         self._writer.close()
+
+    async def end(self) -> None:
+        """Close at once, whatever was not sent yet."""
+        self._writer.transport.abort()
+        with contextlib.suppress(OSError):
+            await self._writer.wait_closed()
 
 
 def bootstrap(node: Node) -> str:

@@ -124,6 +124,7 @@ class Node:
                     kafka.listen,
                     self._kafka_services(),
                     request_bytes_max=kafka.request_bytes_max,
+                    buffer_bytes_max=kafka.buffer_bytes_max,
                     connections_max=kafka.connections_max,
                     idle_s=kafka.idle_s,
                 )

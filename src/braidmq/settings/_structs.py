@@ -126,6 +126,15 @@ class KafkaSettings(Section, frozen=True):
     request_bytes_max: Annotated[
         int, Meta(description="The largest request that is taken.", ge=1024, le=1024 * MIB)
     ] = 100 * MIB
+    buffer_bytes_max: Annotated[
+        int,
+        Meta(
+            description="How much of all clients' requests may lie in memory: being worked on, and again as much that"
+            " has not arrived whole.",
+            ge=MIB,
+            le=64 * 1024 * MIB,
+        ),
+    ] = 256 * MIB
     connections_max: Annotated[
         int, Meta(description="How many clients may be connected; more are closed at once.", ge=1, le=1_000_000)
     ] = 20_000

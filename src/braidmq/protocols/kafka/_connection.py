@@ -17,6 +17,7 @@ import structlog
 from braidmq.model.errors import MalformedRequest
 from braidmq.protocols.kafka._call import Call, Client
 from braidmq.protocols.kafka._errors import CloseConnection
+from braidmq.protocols.kafka._memory import RequestMemory
 from braidmq.protocols.kafka._operations import Response, operations
 from braidmq.protocols.kafka._services import KafkaServices
 from braidmq.protocols.kafka.codec import (
@@ -46,6 +47,7 @@ class Home(Protocol):
     """What a connection needs of its listener."""
 
     services: KafkaServices
+    memory: RequestMemory
     request_bytes_max: int
 
     def opened(self, connection: "Connection") -> bool:
@@ -106,6 +108,11 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the transport's own signature
         self._home.closed(self)
+        memory = self._home.memory
+        if self._partial is not None:
+            memory.free_partial(len(self._partial))
+            self._partial = None
+        memory.free(self._waiting_bytes + sum(begun.frame_bytes for begun in self._begun))
         self._waiting.clear()
         for begun in self._begun:
             begun.task.cancel()
@@ -128,7 +135,9 @@ class Connection(asyncio.Protocol):
         if self._partial is not None:
             self._partial += data
             if len(self._partial) < self._wanted_bytes:
+                self._hold(len(data))
                 return
+            self._home.memory.free_partial(len(self._partial) - len(data))
             data = bytes(self._partial)
             self._partial = None
         position = 0
@@ -146,12 +155,19 @@ class Connection(asyncio.Protocol):
         if position < size:
             self._partial = bytearray(memoryview(data)[position:])
             self._wanted_bytes = end - position if size - position >= 4 else 4
+            self._hold(size - position)
         self._write_output()
         self._regulate()
+
+    def _hold(self, size: int) -> None:
+        """A piece of a request has arrived, and the rest has not."""
+        if not self._home.memory.take_partial(size):
+            self._refuse("requests that have not arrived whole take all of kafka.buffer_bytes_max")
 
     # Requests.
 
     def _take(self, frame: bytes) -> None:
+        self._home.memory.take(len(frame))
         if self._may_begin(frame):
             self._begin(frame)
         else:
@@ -165,7 +181,13 @@ class Connection(asyncio.Protocol):
 
     def _begin(self, frame: bytes) -> None:
         if self._transport.is_closing():
+            self._home.memory.free(len(frame))
             return
+        if not self._begin_now(frame):
+            self._home.memory.free(len(frame))
+
+    def _begin_now(self, frame: bytes) -> bool:
+        """Whether the request is still under way."""
         try:
             header, request = decode_request(frame)
             operation = operations.get(header.request_api_key)
@@ -176,18 +198,18 @@ class Connection(asyncio.Protocol):
             result = operation.handler.answer(Call(header, request, self._client, self._home.services))
         except MalformedRequest as error:
             self._answer_unreadable(frame, error)
-            return
+            return False
         except Exception as error:  # a fault of ours: this client is told by the closed connection, others go on
             self._fail(error)
-            return
+            return False
         if result is None or not hasattr(result, "__await__"):
             self._answer(header, result)
-            return
+            return False
         self._begun_produce = frame[:2] == _PRODUCE
         task: asyncio.Future[Any] = asyncio.ensure_future(result, loop=self._loop)
-        begun = _Begun(header, task)
-        self._begun.append(begun)
+        self._begun.append(_Begun(header, task, len(frame)))
         task.add_done_callback(self._task_done)
+        return True
 
     def _answer_unreadable(self, frame: bytes, error: MalformedRequest) -> None:
         if len(frame) >= 8 and (beginning := peek_request(frame)).api_key == ApiKey.API_VERSIONS:
@@ -216,7 +238,8 @@ class Connection(asyncio.Protocol):
         """Answer what is finished, in order."""
         begun = self._begun
         while begun and begun[0].task.done():
-            header, done = begun.popleft()
+            header, done, frame_bytes = begun.popleft()
+            self._home.memory.free(frame_bytes)
             if done.cancelled() or (error := done.exception()) is not None:
                 self._fail(None if done.cancelled() else error)
                 return
@@ -267,10 +290,13 @@ class Connection(asyncio.Protocol):
             or len(self._waiting) >= _WAITING_MAX
             or self._waiting_bytes >= _WAITING_BYTES_MAX
             or len(self._begun) >= _WAITING_MAX
+            or self._home.memory.is_full
         )
         if is_busy and self._is_reading:
             self._is_reading = False
             self._transport.pause_reading()
+            if self._home.memory.is_full:
+                self._home.memory.when_free(self._regulate)
         elif not is_busy and not self._is_reading:
             self._is_reading = True
             self._transport.resume_reading()
@@ -295,6 +321,7 @@ class _Begun(NamedTuple):
 
     header: RequestHeader
     task: "asyncio.Future[Any]"
+    frame_bytes: int
 
 
 def _within(versions: tuple[int, int], version: int) -> bool:

@@ -7,6 +7,7 @@ from functools import partial
 import structlog
 
 from braidmq.protocols.kafka._connection import Connection
+from braidmq.protocols.kafka._memory import RequestMemory
 from braidmq.protocols.kafka._services import KafkaServices
 from braidmq.protocols.listener import Address, Endpoint, bind, bound_addresses
 
@@ -27,10 +28,12 @@ class KafkaListener:
         services: KafkaServices,
         *,
         request_bytes_max: int,
+        buffer_bytes_max: int,
         connections_max: int,
         idle_s: float,
     ) -> None:
         self.services = services
+        self.memory = RequestMemory(buffer_bytes_max)
         self.request_bytes_max = request_bytes_max
         self._endpoints = tuple(endpoints)
         self._connections_max = connections_max

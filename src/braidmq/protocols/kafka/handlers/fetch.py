@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from braidmq.core.access import Action, ResourceKind
 from braidmq.log import Bounds, Fetched
 from braidmq.model import BraidError
-from braidmq.model.errors import UnknownTopic
+from braidmq.model.errors import UnknownTopic, UnsupportedCompression
 from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._errors import error_code
 from braidmq.protocols.kafka._operations import answers
@@ -238,14 +238,13 @@ class _Fetch:
     def _partition(self, read: _Read) -> _Partition:
         index = read.interest.index
         if read.error:
-            return _Partition(partition_index=index, error_code=read.error, high_watermark=-1, records=b"")
+            return _Partition(partition_index=index, error_code=read.error, high_watermark=-1)
         records: Buffer = read.fetched.data
         if self._call.version < _ZSTD_MIN_VERSION and records:
-            if self._call.version < _BATCHES_MIN_VERSION:
-                magic = 1 if self._call.version >= _TIMESTAMPS_MIN_VERSION else 0
-                records = downgrade_batches(records, magic, read.interest.offset)
-            elif _has_zstd(records):
-                return _Partition(partition_index=index, error_code=ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+            try:
+                records = self._for_old_client(records, read.interest.offset)
+            except BraidError as error:
+                return _Partition(partition_index=index, error_code=error_code(error), high_watermark=-1)
         aborted = None
         if self._committed:
             aborted = [
@@ -260,6 +259,14 @@ class _Fetch:
             aborted_transactions=aborted,
             records=records,
         )
+
+    def _for_old_client(self, records: Buffer, offset: int) -> Buffer:
+        """Raises UnsupportedCompression, and InvalidBatch for what cannot be opened."""
+        if self._call.version < _BATCHES_MIN_VERSION:
+            return downgrade_batches(records, 1 if self._call.version >= _TIMESTAMPS_MIN_VERSION else 0, offset)
+        if _has_zstd(records):
+            raise UnsupportedCompression(f"zstd is not known in Fetch version {self._call.version}")
+        return records
 
 
 def _failed(interest: Interest, number: int, error: int) -> _Read:
