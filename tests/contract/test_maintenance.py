@@ -11,7 +11,7 @@ from braidmq.log import Bounds, TimedOffset
 from braidmq.records import Batch, Codec, Marker, build_batch, resealed, with_append_time
 from contract.harness import BEGAN_MS, LogUnderTest, batch_of, keyed, marker, sent
 
-SMALL = {"segment.bytes": "1"}
+SMALL = {"segment.bytes": "14"}
 COMPACT = SMALL | {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0", "delete.retention.ms": "1000"}
 HOUR_MS = 60 * 60 * 1000
 

@@ -10,7 +10,7 @@ from braidmq.model.errors import OffsetOutOfRange, OutOfOrderSequence, ProducerF
 from braidmq.records import Codec, Marker
 from contract.harness import BEGAN_MS, LogUnderTest, batch_of, keyed, marker, sent, timed
 
-SMALL = {"segment.bytes": "1"}
+SMALL = {"segment.bytes": "14"}
 COMPACT = SMALL | {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0", "delete.retention.ms": "1000"}
 
 

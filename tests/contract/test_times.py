@@ -57,7 +57,7 @@ async def test_what_was_deleted_is_not_found(under_test: LogUnderTest) -> None:
 
 
 async def test_a_time_is_found_across_many_segments(under_test: LogUnderTest) -> None:
-    number = await under_test.make_partition(settings={"segment.bytes": "1"})
+    number = await under_test.make_partition(settings={"segment.bytes": "14"})
     for at in range(20):
         await under_test.append(number, timed(at * 10, at * 10 + 5))
     for at in range(20):

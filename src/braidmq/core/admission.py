@@ -5,17 +5,16 @@ the topic asks for something that the header cannot tell: keys in a compacted to
 compression.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
-from braidmq.model import Topic
-from braidmq.model.errors import InvalidRecord, InvalidSetting, InvalidTimestamp, MessageTooLarge
+from braidmq.model import Topic, topic_settings
+from braidmq.model.errors import InvalidRecord, InvalidTimestamp, MessageTooLarge
 from braidmq.records import Batch, Codec, build_batch, read_records, with_append_time
 
-MESSAGE_BYTES_MAX: Final = 1_048_588
-TIMESTAMP_AFTER_MAX_MS: Final = 3_600_000
-UNLIMITED_MS: Final = (1 << 63) - 1
+UNLIMITED_MS: Final = topic_settings.UNLIMITED
 _CODECS: Final = {
     "uncompressed": Codec.NONE,
     **{codec.name.lower(): codec for codec in Codec if codec is not Codec.NONE},
@@ -25,10 +24,10 @@ _CODECS: Final = {
 class Admission(msgspec.Struct, frozen=True):
     """A topic's rules for new batches."""
 
-    bytes_max: int = MESSAGE_BYTES_MAX
+    bytes_max: int = topic_settings.MAX_MESSAGE_BYTES.read({})
     append_time: bool = False
     before_max_ms: int = UNLIMITED_MS
-    after_max_ms: int = TIMESTAMP_AFTER_MAX_MS
+    after_max_ms: int = topic_settings.MESSAGE_TIMESTAMP_AFTER_MAX_MS.read({})
     needs_keys: bool = False
     codec: Codec | None = None
     """None stores what the producer chose."""
@@ -83,28 +82,22 @@ class Admissions:
 
 def admission_of(topic: Topic) -> Admission:
     """Raises InvalidSetting."""
-    settings = topic.settings
-    compression = settings.get("compression.type", "producer")
-    if compression != "producer" and compression not in _CODECS:
-        raise InvalidSetting(f"compression.type of topic {topic.name} cannot be {compression!r}")
+    texts = topic.settings
+    compression = topic_settings.COMPRESSION_TYPE.read(texts)
     return Admission(
-        bytes_max=_number(topic, "max.message.bytes", MESSAGE_BYTES_MAX),
-        append_time=settings.get("message.timestamp.type") == "LogAppendTime",
-        before_max_ms=_number(topic, "message.timestamp.before.max.ms", UNLIMITED_MS),
-        after_max_ms=_number(topic, "message.timestamp.after.max.ms", TIMESTAMP_AFTER_MAX_MS),
-        needs_keys="compact" in settings.get("cleanup.policy", ""),
+        bytes_max=topic_settings.MAX_MESSAGE_BYTES.read(texts),
+        append_time=topic_settings.MESSAGE_TIMESTAMP_TYPE.read(texts) == topic_settings.LOG_APPEND_TIME,
+        before_max_ms=_time_limit(topic_settings.MESSAGE_TIMESTAMP_BEFORE_MAX_MS, texts),
+        after_max_ms=_time_limit(topic_settings.MESSAGE_TIMESTAMP_AFTER_MAX_MS, texts),
+        needs_keys=topic_settings.COMPACT in topic_settings.CLEANUP_POLICY.read(texts),
         codec=_CODECS.get(compression),
     )
 
 
-def _number(topic: Topic, name: str, default: int) -> int:
-    text = topic.settings.get(name)
-    if text is None:
-        return default
-    try:
-        return int(text)
-    except ValueError as error:
-        raise InvalidSetting(f"{name} of topic {topic.name} is a whole number, not {text!r}") from error
+def _time_limit(setting: topic_settings.TopicSetting[int], texts: Mapping[str, str]) -> int:
+    """The older setting for both directions counts where the newer one is not set."""
+    older = topic_settings.MESSAGE_TIMESTAMP_DIFFERENCE_MAX_MS
+    return (older if setting.name not in texts and older.name in texts else setting).read(texts)
 
 
 def _check_keys(batch: Batch) -> None:

@@ -1,76 +1,220 @@
 """Topics as users see them: made, grown, changed and deleted in catalog and log together.
 
 The catalog decides. A topic is in the catalog before it is in the log, and its deletion is begun there before data
-goes: a node that stopped in between finishes at its next start.
+goes: a node that stopped in between finishes at its next start. Whatever is answered as done is in both.
+
+Settings are texts by the names of `model.topic_settings`. Nothing reaches the catalog that the log or a producer's
+message could later stumble over.
 """
 
-from collections.abc import Mapping
+import asyncio
+import enum
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, NamedTuple, TypeVar
+from uuid import UUID
+
+import msgspec
 
 from braidmq.log import Log
-from braidmq.model import DEFAULT_INSTANCE, DEFAULT_RETENTION_MS, Topic, TopicKind
-from braidmq.model.errors import AlreadyExists, UnknownTopic
+from braidmq.model import DEFAULT_INSTANCE, RESERVED_TOPIC_NAMES, Topic, TopicKind, check_topic_name
+from braidmq.model.errors import AlreadyExists, InvalidName, InvalidPartitions, UnknownTopic
+from braidmq.model.topic_settings import TOPIC_SETTINGS, TopicFields, TopicSetting, fields_of, texts_of
 from braidmq.store import Catalog
+
+ResultT = TypeVar("ResultT")
+
+NO_ID = UUID(int=0)
+PARTITIONS_MAX = 10_000
+"""The most that one topic may have."""
+
+
+class Origin(enum.Enum):
+    """Who said what a setting is."""
+
+    TOPIC = "topic"
+    NODE = "node"
+    DEFAULT = "default"
+
+
+class Effective(NamedTuple):
+    """A setting as it counts for one topic, and what would count without the topic's or the node's word."""
+
+    setting: TopicSetting[Any]
+    text: str
+    origin: Origin
+    node_text: str | None
+    """What the node's own settings say; None where they say nothing."""
 
 
 class Topics:
-    """The topics of one node. `partitions` is how many a topic gets when nobody says."""
+    """The topics of one node.
 
-    def __init__(self, catalog: Catalog, log: Log, *, partitions: int, auto_create: bool) -> None:
+    `partitions` is how many a topic gets when nobody says, `defaults` are the texts of settings that this node gives
+    topics which do not set them.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        log: Log,
+        *,
+        partitions: int,
+        auto_create: bool,
+        defaults: Mapping[str, str] | None = None,
+    ) -> None:
         self._catalog = catalog
         self._log = log
+        self._aligning = asyncio.Lock()
+        self._under_way: set[asyncio.Task[Any]] = set()
         self.partitions = partitions
         self.auto_create = auto_create
+        self.defaults = dict(defaults or {})
 
     async def ensure(self, name: str, *, instance: str = DEFAULT_INSTANCE) -> Topic:
         """The topic of this name, made now if the settings allow it. Raises UnknownTopic, InvalidName."""
         if (topic := self._catalog.topic(instance, name)) is not None:
             return topic
+        if name in RESERVED_TOPIC_NAMES:
+            raise UnknownTopic(f"there is no topic {name!r}")
         if not self.auto_create:
             raise UnknownTopic(
                 f"there is no topic {name!r}, and topics are not made by being used (topics.auto_create)"
             )
         try:
-            return await self.create(name, partitions=self.partitions, instance=instance)
+            return await self.create(name, instance=instance)
         except AlreadyExists:
             # Another client asked at the same time; the log has its partitions a moment after the catalog.
             if (topic := self._catalog.topic(instance, name)) is None:
                 raise
-            await self._log.create_topic(topic)
-            return topic
+            return await self._to_its_end(self._align(topic))
 
     async def create(
         self,
         name: str,
         *,
-        partitions: int,
+        partitions: int | None = None,
         instance: str = DEFAULT_INSTANCE,
         kind: TopicKind = TopicKind.MIXED,
-        retention_ms: int = DEFAULT_RETENTION_MS,
-        retention_bytes: int = -1,
         settings: Mapping[str, str] | None = None,
     ) -> Topic:
         """Ready for messages when this returns. Raises InvalidName, InvalidPartitions, InvalidSetting,
         AlreadyExists."""
-        topic = await self._catalog.create_topic(
-            name,
-            partitions=partitions,
-            instance=instance,
-            kind=kind,
-            retention_ms=retention_ms,
-            retention_bytes=retention_bytes,
-            settings=settings,
-        )
-        await self._log.create_topic(topic)
-        return topic
+        count = self.partitions if partitions is None else partitions
+        fields = _check_wanted(name, count, settings)
+        creation = self._catalog.create_topic(name, partitions=count, instance=instance, kind=kind, **fields._asdict())
+        return await self._to_its_end(self._change(creation))
+
+    def plan(
+        self,
+        name: str,
+        *,
+        partitions: int | None = None,
+        instance: str = DEFAULT_INSTANCE,
+        settings: Mapping[str, str] | None = None,
+    ) -> Topic:
+        """The topic that `create` would make now, without making it: it has no id. Raises what `create` would."""
+        count = self.partitions if partitions is None else partitions
+        fields = _check_wanted(name, count, settings)
+        for holder in self._catalog.topics():
+            if holder.instance == instance and claim(holder.name) == claim(name):
+                if holder.name == name:
+                    raise AlreadyExists(f"Topic '{name}' already exists.")
+                raise InvalidName(f"Topic '{name}' collides with existing topic: {holder.name}")
+        return Topic(id=NO_ID, name=name, instance=instance, partition_numbers=tuple(range(count)), **fields._asdict())
 
     async def expand(self, topic: Topic, partitions: int) -> Topic:
         """Grow to this number of partitions. Raises UnknownTopic, InvalidPartitions."""
-        grown = await self._catalog.expand_topic(topic.id, partitions)
-        await self._log.expand_topic(grown)
-        return grown
+        self.check_expansion(topic, partitions)
+        return await self._to_its_end(self._change(self._catalog.expand_topic(topic.id, partitions)))
+
+    def check_expansion(self, topic: Topic, partitions: int) -> None:
+        """Whether the topic could grow so. Raises what `expand` would."""
+        present = len(topic.partition_numbers)
+        if partitions == present:
+            raise InvalidPartitions(f"Topic already has {present} partition(s).")
+        if partitions < present:
+            raise InvalidPartitions(
+                f"The topic {topic.name} currently has {present} partition(s); {partitions} would not be an increase."
+            )
+        _check_partitions(partitions)
+
+    async def configure(self, topic: Topic, change: Callable[[Mapping[str, str]], Mapping[str, str]]) -> Topic:
+        """Set what `change` makes of the texts that are set now; a setting that it leaves out has its default again.
+
+        Changes that come at the same time do not undo each other. `change` must only compute; what it raises is
+        raised here. Raises UnknownTopic, InvalidSetting.
+        """
+
+        def revise(current: Topic) -> Topic:
+            return msgspec.structs.replace(current, **fields_of(change(texts_of(current)))._asdict())
+
+        return await self._to_its_end(self._change(self._catalog.revise_topic(topic.id, revise)))
+
+    def effective(self, topic: Topic) -> list[Effective]:
+        """Every setting as it counts for the topic, by name."""
+        texts = texts_of(topic)
+        return [
+            self._effective(setting, texts)
+            for setting in TOPIC_SETTINGS.values()
+            if setting.listed or setting.name in texts
+        ]
+
+    def _effective(self, setting: TopicSetting[Any], texts: Mapping[str, str]) -> Effective:
+        node_text = self.defaults.get(setting.name)
+        if (text := texts.get(setting.name)) is not None:
+            return Effective(setting, text, Origin.TOPIC, node_text)
+        if node_text is not None:
+            return Effective(setting, node_text, Origin.NODE, node_text)
+        return Effective(setting, setting.default, Origin.DEFAULT, None)
 
     async def delete(self, topic: Topic) -> None:
         """The name is free at once; the data goes. Raises UnknownTopic."""
+        await self._to_its_end(self._delete(topic))
+
+    async def _delete(self, topic: Topic) -> None:
         await self._catalog.begin_topic_deletion(topic.id)
-        await self._log.delete_topic(topic.id)
+        async with self._aligning:
+            await self._log.delete_topic(topic.id)
         await self._catalog.finish_topic_deletion(topic.id)
+
+    async def _to_its_end(self, work: Coroutine[Any, Any, ResultT]) -> ResultT:
+        """A caller that goes away, as a client does, does not leave catalog and log apart."""
+        task = asyncio.create_task(work)
+        self._under_way.add(task)
+        task.add_done_callback(self._ended)
+        return await asyncio.shield(task)
+
+    def _ended(self, task: "asyncio.Task[Any]") -> None:
+        self._under_way.discard(task)
+        if not task.cancelled():
+            task.exception()  # Its caller heard of it, or is gone and does not want to.
+
+    async def _change(self, change: Coroutine[Any, Any, Topic]) -> Topic:
+        return await self._align(await change)
+
+    async def _align(self, topic: Topic) -> Topic:
+        """Give the log the topic as the catalog has it by now; one at a time, so that no older picture comes last."""
+        async with self._aligning:
+            current = self._catalog.topic_by_id(topic.id)
+            if current is None or current.deleting:
+                raise UnknownTopic(f"the topic {topic.name!r} was deleted in the meantime")
+            await self._log.configure_topic(current)
+        return topic
+
+
+def claim(name: str) -> str:
+    """Names that are the same under this cannot exist side by side, because Kafka's metrics cannot tell them apart."""
+    return name.replace(".", "_")
+
+
+def _check_wanted(name: str, partitions: int, settings: Mapping[str, str] | None) -> TopicFields:
+    check_topic_name(name)
+    if name in RESERVED_TOPIC_NAMES:
+        raise InvalidName(f"the topic name {name!r} is reserved")
+    _check_partitions(partitions)
+    return fields_of(settings or {})
+
+
+def _check_partitions(partitions: int) -> None:
+    if not 1 <= partitions <= PARTITIONS_MAX:
+        raise InvalidPartitions(f"a topic has 1 to {PARTITIONS_MAX:,} partitions, not {partitions:,}")

@@ -19,7 +19,7 @@ from braidmq.model._resources import (
 )
 from braidmq.model._transaction import NO_EPOCH, NO_PRODUCER_ID, Transaction, TransactionState
 from braidmq.model.errors import BraidError
-from braidmq.model.names import check_group_name, check_instance_name, check_topic_name
+from braidmq.model.names import RESERVED_TOPIC_NAMES, check_group_name, check_instance_name, check_topic_name
 
 __all__ = [
     "DEFAULT_INSTANCE",
@@ -27,6 +27,7 @@ __all__ = [
     "NO_EPOCH",
     "NO_PRODUCER_ID",
     "PARTITION_NUMBER_MAX",
+    "RESERVED_TOPIC_NAMES",
     "BraidError",
     "FilterKind",
     "Group",

@@ -79,6 +79,18 @@ class InvalidPartitions(BraidError):
     code = "invalid_partitions"
 
 
+class InvalidReplication(BraidError):
+    """The number of replicas is not possible."""
+
+    code = "invalid_replication"
+
+
+class InvalidAssignment(BraidError):
+    """Partitions cannot be kept where the caller wants them."""
+
+    code = "invalid_assignment"
+
+
 class OffsetOutOfRange(BraidError):
     """The offset lies before the start or behind the end of the partition."""
 

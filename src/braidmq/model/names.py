@@ -12,6 +12,11 @@ TOPIC_NAME_LENGTH_MAX = 249
 GROUP_NAME_LENGTH_MAX = 255
 INSTANCE_NAME_LENGTH_MAX = 64
 
+RESERVED_TOPIC_NAMES = frozenset(
+    {"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"}
+)
+"""What Kafka keeps in topics of its own. Here it lies elsewhere, but no topic may pass for one of them."""
+
 _ALPHABET = re.compile(r"[A-Za-z0-9._%|-]+\Z")
 
 

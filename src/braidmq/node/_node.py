@@ -22,12 +22,13 @@ from braidmq.core.transactions import Transactions
 from braidmq.log.embedded import EmbeddedLog, LogOptions, Recovery
 from braidmq.model import BraidError
 from braidmq.model.errors import DataFolderUnusable
+from braidmq.model.topic_settings import SEGMENT_BYTES
 from braidmq.node._cluster import cluster_id
 from braidmq.node._collector import tune_collector
 from braidmq.node._metrics import log_metrics, node_metrics
 from braidmq.node._reconcile import reconcile
 from braidmq.protocols.http import HttpListener, HttpServices
-from braidmq.protocols.kafka import FetchSessions, KafkaListener, KafkaServices
+from braidmq.protocols.kafka import FetchSessions, KafkaListener, KafkaServices, NodeFacts
 from braidmq.protocols.listener import Address, Listener
 from braidmq.settings import Settings
 from braidmq.store import Catalog, Store, TransactionRows
@@ -95,10 +96,19 @@ class Node:
     async def _wire_core(self, store: Store) -> None:
         topics = self.settings.topics
         self.topics = Topics(
-            self.catalog, self.log, partitions=topics.partitions, auto_create=topics.auto_create == "on"
+            self.catalog,
+            self.log,
+            partitions=topics.partitions,
+            auto_create=topics.auto_create == "on",
+            defaults=self._topic_defaults(),
         )
         self.transactions = Transactions(TransactionRows(store))
         self.cluster_id = await cluster_id(self.catalog)
+
+    def _topic_defaults(self) -> dict[str, str]:
+        """What this node's settings say about topics that say nothing."""
+        segment_bytes = str(self.settings.log.segment_bytes)
+        return {} if segment_bytes == SEGMENT_BYTES.default else {SEGMENT_BYTES.name: segment_bytes}
 
     def _log_options(self) -> LogOptions:
         section = self.settings.log
@@ -132,6 +142,7 @@ class Node:
         return listeners
 
     def _kafka_services(self) -> KafkaServices:
+        kafka = self.settings.kafka
         return KafkaServices(
             node_id=self.settings.kafka.node_id,
             cluster_id=self.cluster_id,
@@ -141,6 +152,12 @@ class Node:
             admissions=Admissions(),
             fetch_sessions=FetchSessions(),
             transactions=self.transactions,
+            facts=NodeFacts(
+                log_folder=str((self.settings.node.data / LOG_FOLDER_NAME).absolute()),
+                request_bytes_max=kafka.request_bytes_max,
+                connections_max=kafka.connections_max,
+                idle_ms=kafka.idle_s * 1000,
+            ),
         )
 
     def _metrics(self) -> Iterable[Metric]:

@@ -166,6 +166,14 @@ class Catalog:
         _checks.check_topic_values(values)
         return await self._change(partial(_changes.update_topic, topic_id=topic_id, values=values))
 
+    async def revise_topic(self, topic_id: UUID, revise: Callable[[Topic], Topic]) -> Topic:
+        """Make of the topic what `revise` makes of it, with no other change in between.
+
+        `revise` may change kind, retention and settings; it runs in the store's thread and must only compute. What it
+        raises is raised here. Raises UnknownTopic, InvalidSetting.
+        """
+        return await self._change(partial(_changes.revise_topic, topic_id=topic_id, revise=revise))
+
     async def begin_topic_deletion(self, topic_id: UUID) -> Topic:
         """Hide the topic; its name is free at once. Raises UnknownTopic."""
         return await self._change(partial(_changes.begin_topic_deletion, topic_id=topic_id))

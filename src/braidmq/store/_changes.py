@@ -5,7 +5,7 @@ whichever nodes change the catalog at the same time. The constraints of the tabl
 defence, not the way errors are found.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 from uuid import UUID
 
@@ -16,12 +16,14 @@ from braidmq.model import PARTITION_NUMBER_MAX, Group, Instance, Subscription, T
 from braidmq.model.errors import (
     AlreadyExists,
     InstanceInUse,
+    InvalidName,
     InvalidPartitions,
     UnknownGroup,
     UnknownInstance,
     UnknownTopic,
 )
 from braidmq.store import _tables as tables
+from braidmq.store._checks import check_topic
 from braidmq.store._journal import Changed, Entry, lock_catalog, record_deleted, record_saved
 from braidmq.store._things import TABLES, Kind, Setting, Thing, key_of, matches, read_thing, read_things
 
@@ -59,6 +61,19 @@ def update_topic(connection: sa.Connection, topic_id: UUID, values: Mapping[str,
         return Changed(topic, ())
     connection.execute(sa.update(tables.topics).where(tables.topics.c.id == topic_id).values(values))
     return Changed(updated, [record_saved(connection, updated)])
+
+
+def revise_topic(connection: sa.Connection, topic_id: UUID, revise: Callable[[Topic], Topic]) -> Changed[Topic]:
+    """Set what `revise` has changed."""
+    lock_catalog(connection)
+    topic = _live_topic(connection, topic_id)
+    revised = revise(topic)
+    check_topic(revised)
+    values = {name: getattr(revised, name) for name in ("kind", "retention_ms", "retention_bytes", "settings")}
+    if revised == topic:
+        return Changed(topic, ())
+    connection.execute(sa.update(tables.topics).where(tables.topics.c.id == topic_id).values(values))
+    return Changed(revised, [record_saved(connection, revised)])
 
 
 def begin_topic_deletion(connection: sa.Connection, topic_id: UUID) -> Changed[Topic]:
@@ -170,7 +185,7 @@ def _check_free(connection: sa.Connection, topic: Topic) -> None:
             raise AlreadyExists(f"a topic with the id {topic.id} exists already")
         if holder.name == topic.name:
             raise AlreadyExists(f"the topic {topic.name!r} exists already")
-        raise AlreadyExists(
+        raise InvalidName(
             f"the topic name {topic.name!r} collides with {holder.name!r}: names may not differ only in '.' and '_'"
         )
 

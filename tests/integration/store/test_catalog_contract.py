@@ -103,7 +103,7 @@ async def test_a_name_is_given_once_in_an_instance(catalog: Catalog) -> None:
 
 async def test_names_that_differ_only_in_dot_and_underscore_collide(catalog: Catalog) -> None:
     await catalog.create_topic("a.b_c", partitions=1)
-    with pytest.raises(AlreadyExists, match=r"'a_b.c' collides with 'a.b_c'"):
+    with pytest.raises(InvalidName, match=r"'a_b.c' collides with 'a.b_c'"):
         await catalog.create_topic("a_b.c", partitions=1)
 
 

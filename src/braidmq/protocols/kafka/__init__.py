@@ -5,7 +5,7 @@ two to sockets.
 """
 
 from braidmq.protocols.kafka._listener import KafkaListener
-from braidmq.protocols.kafka._services import KafkaServices
+from braidmq.protocols.kafka._services import KafkaServices, NodeFacts
 from braidmq.protocols.kafka._sessions import FetchSessions
 
-__all__ = ["FetchSessions", "KafkaListener", "KafkaServices"]
+__all__ = ["FetchSessions", "KafkaListener", "KafkaServices", "NodeFacts"]

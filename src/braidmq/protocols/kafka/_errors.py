@@ -12,6 +12,12 @@ class CloseConnection(BraidError):
     code = "close_connection"
 
 
+class InvalidResource(BraidError):
+    """There is no such thing to be described or changed."""
+
+    code = "invalid_resource"
+
+
 _CODES: Mapping[type[BraidError], ErrorCode] = {
     errors.InvalidName: ErrorCode.INVALID_TOPIC_EXCEPTION,
     errors.InvalidSetting: ErrorCode.INVALID_CONFIG,
@@ -20,6 +26,8 @@ _CODES: Mapping[type[BraidError], ErrorCode] = {
     errors.UnknownGroup: ErrorCode.GROUP_ID_NOT_FOUND,
     errors.AlreadyExists: ErrorCode.TOPIC_ALREADY_EXISTS,
     errors.InvalidPartitions: ErrorCode.INVALID_PARTITIONS,
+    errors.InvalidReplication: ErrorCode.INVALID_REPLICATION_FACTOR,
+    errors.InvalidAssignment: ErrorCode.INVALID_REPLICA_ASSIGNMENT,
     errors.OffsetOutOfRange: ErrorCode.OFFSET_OUT_OF_RANGE,
     errors.InvalidBatch: ErrorCode.CORRUPT_MESSAGE,
     errors.UnsupportedCompression: ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
@@ -34,6 +42,7 @@ _CODES: Mapping[type[BraidError], ErrorCode] = {
     errors.StorageFailed: ErrorCode.KAFKA_STORAGE_ERROR,
     errors.LogClosed: ErrorCode.NOT_LEADER_OR_FOLLOWER,
     errors.DamagedLog: ErrorCode.KAFKA_STORAGE_ERROR,
+    InvalidResource: ErrorCode.INVALID_REQUEST,
 }
 
 

@@ -18,6 +18,11 @@ class Place(NamedTuple):
 
 def find_topic(services: KafkaServices, name: str, topic_id: Uuid = NO_UUID) -> Topic:
     """By its name, or by its id where the request has none. Raises UnknownTopic."""
+    return find_own_topic(services, name, topic_id)
+
+
+def find_own_topic(services: KafkaServices, name: str, topic_id: Uuid = NO_UUID) -> Topic:
+    """As `find_topic`, but only topics that exist by themselves. Raises UnknownTopic."""
     if topic_id == NO_UUID:
         topic = services.catalog.topic(DEFAULT_INSTANCE, name)
     else:

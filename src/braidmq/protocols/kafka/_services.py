@@ -13,6 +13,19 @@ LEADER_EPOCH = 0
 """One node leads every partition for ever, so there is only the first epoch."""
 
 
+REPLICATION_FACTOR = 1
+"""One node keeps every partition, once."""
+
+
+class NodeFacts(NamedTuple):
+    """What clients may know of how this node is set up."""
+
+    log_folder: str
+    request_bytes_max: int
+    connections_max: int
+    idle_ms: int
+
+
 class KafkaServices(NamedTuple):
     """Made by the node, shared by all connections."""
 
@@ -24,3 +37,4 @@ class KafkaServices(NamedTuple):
     admissions: Admissions
     fetch_sessions: FetchSessions
     transactions: Transactions
+    facts: NodeFacts

@@ -5,6 +5,9 @@ Each file begins with what its API does here where that differs from, or is not 
 
 from braidmq.protocols.kafka.handlers import (
     api_versions,
+    create_topics,
+    delete_topics,
+    describe_configs,
     fetch,
     init_producer_id,
     list_offsets,
@@ -14,6 +17,9 @@ from braidmq.protocols.kafka.handlers import (
 
 __all__ = [
     "api_versions",
+    "create_topics",
+    "delete_topics",
+    "describe_configs",
     "fetch",
     "init_producer_id",
     "list_offsets",

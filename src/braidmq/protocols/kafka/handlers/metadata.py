@@ -14,13 +14,11 @@ from braidmq.model.errors import UnknownTopic
 from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._errors import error_code
 from braidmq.protocols.kafka._operations import answers
+from braidmq.protocols.kafka._permissions import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from braidmq.protocols.kafka._services import LEADER_EPOCH, KafkaServices
 from braidmq.protocols.kafka.codec import NO_UUID, ApiKey, ErrorCode
 from braidmq.protocols.kafka.codec.messages.metadata import MetadataRequest, MetadataResponse
 
-_ALL_OPERATIONS = 0b0000_1101_1111_1000
-"""Until accounts exist, everybody may do everything that can be done to a topic or the cluster."""
-_NOT_ASKED = -(1 << 31)
 _IDS_MIN_VERSION = 12
 
 _Topic = MetadataResponse.MetadataResponseTopic
@@ -86,7 +84,7 @@ def _response(call: Call[MetadataRequest], topics: list[_Topic]) -> MetadataResp
         controller_id=services.node_id,
         topics=topics,
         cluster_authorized_operations=(
-            _ALL_OPERATIONS if call.request.include_cluster_authorized_operations else _NOT_ASKED
+            CLUSTER_OPERATIONS if call.request.include_cluster_authorized_operations else NOT_ASKED
         ),
     )
 
@@ -97,7 +95,7 @@ def _describe(call: Call[MetadataRequest], topic: Topic) -> _Topic:
         topic_id=topic.id.bytes,
         partitions=[_partition(call.services, index) for index in range(len(topic.partition_numbers))],
         topic_authorized_operations=(
-            _ALL_OPERATIONS if call.request.include_topic_authorized_operations else _NOT_ASKED
+            TOPIC_OPERATIONS if call.request.include_topic_authorized_operations else NOT_ASKED
         ),
     )
 
