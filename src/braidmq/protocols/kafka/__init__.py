@@ -7,5 +7,6 @@ two to sockets.
 from braidmq.protocols.kafka._listener import KafkaListener
 from braidmq.protocols.kafka._services import KafkaServices
 from braidmq.protocols.kafka._sessions import FetchSessions
+from braidmq.protocols.kafka._subscriptions import subscribed_topics
 
-__all__ = ["FetchSessions", "KafkaListener", "KafkaServices"]
+__all__ = ["FetchSessions", "KafkaListener", "KafkaServices", "subscribed_topics"]
