@@ -176,6 +176,85 @@ class InvalidTransactionState(BraidError):
     code = "invalid_transaction_state"
 
 
+# What a group does not let its members do.
+
+
+class InvalidGroup(InvalidName):
+    """A group of this name cannot have members."""
+
+    code = "invalid_group"
+
+
+class UnknownMember(BraidError):
+    """The group has no such member; it has to join again."""
+
+    code = "unknown_member"
+
+
+class MemberIdRequired(BraidError):
+    """The member has been given an id, and is to join again with it."""
+
+    code = "member_id_required"
+
+    def __init__(self, message: str | None = None, *, member_id: str = "") -> None:
+        super().__init__(message)
+        self.member_id = member_id
+
+
+class StaleGeneration(BraidError):
+    """The member speaks of another generation of the group than the present one."""
+
+    code = "stale_generation"
+
+
+class InstanceFenced(BraidError):
+    """Another process has taken the place of this instance."""
+
+    code = "instance_fenced"
+
+
+class InconsistentProtocol(BraidError):
+    """The member has no protocol in common with the other members."""
+
+    code = "inconsistent_protocol"
+
+
+class InvalidSession(BraidError):
+    """The session timeout is shorter or longer than allowed."""
+
+    code = "invalid_session"
+
+
+class RebalanceInProgress(BraidError):
+    """The group is dividing its work anew; the member is to join again."""
+
+    code = "rebalance_in_progress"
+
+
+class GroupFull(BraidError):
+    """The group has as many members as it may have."""
+
+    code = "group_full"
+
+
+class GroupNotEmpty(BraidError):
+    """The group has members."""
+
+    code = "group_not_empty"
+
+
+class TopicInUse(BraidError):
+    """The group's members read this topic."""
+
+    code = "topic_in_use"
+
+
+class MetadataTooLarge(BraidError):
+    """The text beside the offset is too long."""
+
+    code = "metadata_too_large"
+
+
 # What the machine cannot do.
 
 

@@ -15,6 +15,7 @@ import structlog
 
 from braidmq import __version__
 from braidmq.core.admission import Admissions
+from braidmq.core.groups import GroupLimits, Groups
 from braidmq.core.health import Health
 from braidmq.core.metrics import Metric
 from braidmq.core.topics import Topics
@@ -28,10 +29,10 @@ from braidmq.node._collector import tune_collector
 from braidmq.node._metrics import log_metrics, node_metrics
 from braidmq.node._reconcile import reconcile
 from braidmq.protocols.http import HttpListener, HttpServices
-from braidmq.protocols.kafka import FetchSessions, KafkaListener, KafkaServices, NodeFacts
+from braidmq.protocols.kafka import FetchSessions, KafkaListener, KafkaServices, NodeFacts, subscribed_topics
 from braidmq.protocols.listener import Address, Listener
 from braidmq.settings import Settings
-from braidmq.store import Catalog, Store, TransactionRows
+from braidmq.store import Catalog, GroupStates, Store, TransactionRows
 
 LOG_FOLDER_NAME = "log"
 
@@ -45,6 +46,7 @@ class Node:
     catalog: Catalog
     topics: Topics
     transactions: Transactions
+    groups: Groups
     cluster_id: str
 
     def __init__(self, settings: Settings) -> None:
@@ -104,6 +106,20 @@ class Node:
         )
         self.transactions = Transactions(TransactionRows(store))
         self.cluster_id = await cluster_id(self.catalog)
+        self.groups = await Groups.open(
+            self.catalog, self.log, GroupStates(store), limits=self._group_limits(), topics_of=subscribed_topics
+        )
+        self._open.push_async_callback(self.groups.close)
+
+    def _group_limits(self) -> GroupLimits:
+        kafka = self.settings.kafka
+        return GroupLimits(
+            initial_delay_ms=kafka.group_initial_delay_ms,
+            session_min_ms=kafka.group_session_min_ms,
+            session_max_ms=kafka.group_session_max_ms,
+            members_max=kafka.group_members_max,
+            offsets_retention_ms=kafka.offsets_retention_s * 1000,
+        )
 
     def _topic_defaults(self) -> dict[str, str]:
         """What this node's settings say about topics that say nothing."""
@@ -149,6 +165,7 @@ class Node:
             log=self.log,
             catalog=self.catalog,
             topics=self.topics,
+            groups=self.groups,
             admissions=Admissions(),
             fetch_sessions=FetchSessions(),
             transactions=self.transactions,

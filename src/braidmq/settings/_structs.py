@@ -141,6 +141,33 @@ class KafkaSettings(Section, frozen=True):
     idle_s: Annotated[
         int, Meta(description="A client that is silent for so long is disconnected.", ge=1, le=86_400)
     ] = 600
+    group_initial_delay_ms: Annotated[
+        int,
+        Meta(
+            description="How long an empty group waits for more members when its first has come, so that members who"
+            " start together share one generation. Apache Kafka waits 3s.",
+            ge=0,
+            le=300_000,
+        ),
+    ] = 0
+    group_session_min_ms: Annotated[
+        int, Meta(description="The shortest session timeout that a group's member may ask for.", ge=1, le=3_600_000)
+    ] = 6_000
+    group_session_max_ms: Annotated[
+        int, Meta(description="The longest session timeout that a group's member may ask for.", ge=1, le=86_400_000)
+    ] = 1_800_000
+    group_members_max: Annotated[
+        int, Meta(description="How many members a group may have; more are refused.", ge=1, le=1_000_000)
+    ] = 100_000
+    offsets_retention_s: Annotated[
+        int,
+        Meta(
+            description="How long committed offsets are kept once their group has no members, or, in a group without"
+            " members at any time, since they were committed.",
+            ge=1,
+            le=10 * 365 * 86_400,
+        ),
+    ] = 7 * 86_400
 
 
 class LoggingSettings(Section, frozen=True):

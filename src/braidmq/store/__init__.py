@@ -5,6 +5,7 @@ through a store.
 """
 
 from braidmq.store._catalog import Catalog
+from braidmq.store._group_states import GroupStates, PendingOffset
 from braidmq.store._memory import (
     Change,
     GroupChanged,
@@ -21,7 +22,9 @@ __all__ = [
     "Catalog",
     "Change",
     "GroupChanged",
+    "GroupStates",
     "InstanceChanged",
+    "PendingOffset",
     "Setting",
     "SettingChanged",
     "Store",

@@ -120,3 +120,25 @@ transactions = sa.Table(
     sa.Column("started_ms", sa.BigInteger, nullable=False),
     sa.Column("changed_ms", sa.BigInteger, nullable=False),
 )
+
+# What a group remembers of its members, in the words of core; names are bytes, because clients' text may be any text.
+group_rows = sa.Table(
+    "group_rows",
+    metadata,
+    sa.Column("group", sa.LargeBinary, primary_key=True),
+    sa.Column("key", sa.LargeBinary, primary_key=True),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+)
+
+# Offsets that groups committed in transactions which have not ended.
+group_pending_offsets = sa.Table(
+    "group_pending_offsets",
+    metadata,
+    sa.Column("producer_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("group", sa.LargeBinary, primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("offset", sa.BigInteger, nullable=False),
+    sa.Column("metadata", sa.LargeBinary, nullable=False),
+    sa.Column("leader_epoch", sa.Integer, nullable=False),
+    sa.Column("committed_ms", sa.BigInteger, nullable=False),
+)

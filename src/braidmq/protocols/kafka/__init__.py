@@ -7,5 +7,6 @@ two to sockets.
 from braidmq.protocols.kafka._listener import KafkaListener
 from braidmq.protocols.kafka._services import KafkaServices, NodeFacts
 from braidmq.protocols.kafka._sessions import FetchSessions
+from braidmq.protocols.kafka._subscriptions import subscribed_topics
 
-__all__ = ["FetchSessions", "KafkaListener", "KafkaServices", "NodeFacts"]
+__all__ = ["FetchSessions", "KafkaListener", "KafkaServices", "NodeFacts", "subscribed_topics"]

@@ -43,6 +43,18 @@ _CODES: Mapping[type[BraidError], ErrorCode] = {
     errors.LogClosed: ErrorCode.NOT_LEADER_OR_FOLLOWER,
     errors.DamagedLog: ErrorCode.KAFKA_STORAGE_ERROR,
     InvalidResource: ErrorCode.INVALID_REQUEST,
+    errors.InvalidGroup: ErrorCode.INVALID_GROUP_ID,
+    errors.UnknownMember: ErrorCode.UNKNOWN_MEMBER_ID,
+    errors.MemberIdRequired: ErrorCode.MEMBER_ID_REQUIRED,
+    errors.StaleGeneration: ErrorCode.ILLEGAL_GENERATION,
+    errors.InstanceFenced: ErrorCode.FENCED_INSTANCE_ID,
+    errors.InconsistentProtocol: ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+    errors.InvalidSession: ErrorCode.INVALID_SESSION_TIMEOUT,
+    errors.RebalanceInProgress: ErrorCode.REBALANCE_IN_PROGRESS,
+    errors.GroupFull: ErrorCode.GROUP_MAX_SIZE_REACHED,
+    errors.GroupNotEmpty: ErrorCode.NON_EMPTY_GROUP,
+    errors.TopicInUse: ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC,
+    errors.MetadataTooLarge: ErrorCode.OFFSET_METADATA_TOO_LARGE,
 }
 
 
@@ -52,3 +64,12 @@ def error_code(error: BraidError) -> ErrorCode:
         if (code := _CODES.get(kind)) is not None:
             return code
     return ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+_UNAVAILABLE = (errors.StoreFailed, errors.StorageFull, errors.StorageFailed, errors.LogClosed)
+
+
+def group_error_code(error: BraidError) -> ErrorCode:
+    """As `error_code`, where a group was asked: what we cannot keep now is a coordinator that is not available, which
+    every client takes as a reason to ask again."""
+    return ErrorCode.COORDINATOR_NOT_AVAILABLE if isinstance(error, _UNAVAILABLE) else error_code(error)

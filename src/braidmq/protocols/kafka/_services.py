@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from braidmq.core.admission import Admissions
+from braidmq.core.groups import Groups
 from braidmq.core.topics import Topics
 from braidmq.core.transactions import Transactions
 from braidmq.log import Log
@@ -34,6 +35,7 @@ class KafkaServices(NamedTuple):
     log: Log
     catalog: Catalog
     topics: Topics
+    groups: Groups
     admissions: Admissions
     fetch_sessions: FetchSessions
     transactions: Transactions

@@ -3,26 +3,8 @@
 Each file begins with what its API does here where that differs from, or is not obvious in, Kafka.
 """
 
-from braidmq.protocols.kafka.handlers import (
-    api_versions,
-    create_topics,
-    delete_topics,
-    describe_configs,
-    fetch,
-    init_producer_id,
-    list_offsets,
-    metadata,
-    produce,
-)
+import importlib
+import pkgutil
 
-__all__ = [
-    "api_versions",
-    "create_topics",
-    "delete_topics",
-    "describe_configs",
-    "fetch",
-    "init_producer_id",
-    "list_offsets",
-    "metadata",
-    "produce",
-]
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")

@@ -1,0 +1,50 @@
+"""Groups: who shares the work of reading, who gets which part of it, and how far they have come.
+
+`Groups` is the service. The words in which members speak to it are those of `_words`; nothing here knows a wire.
+"""
+
+from braidmq.core.groups._groups import Groups, Keeper, check_metadata
+from braidmq.core.groups._timing import Clock, LoopClock, Timer
+from braidmq.core.groups._words import (
+    CONSUMER_PROTOCOL,
+    METADATA_LENGTH_MAX,
+    NO_GENERATION,
+    GroupKind,
+    GroupLimits,
+    GroupState,
+    GroupView,
+    Join,
+    Joined,
+    JoinedMember,
+    Leaver,
+    MemberIdentity,
+    MemberView,
+    Protocol,
+    Sync,
+    Synced,
+)
+
+__all__ = [
+    "CONSUMER_PROTOCOL",
+    "METADATA_LENGTH_MAX",
+    "NO_GENERATION",
+    "Clock",
+    "GroupKind",
+    "GroupLimits",
+    "GroupState",
+    "GroupView",
+    "Groups",
+    "Join",
+    "Joined",
+    "JoinedMember",
+    "Keeper",
+    "Leaver",
+    "LoopClock",
+    "MemberIdentity",
+    "MemberView",
+    "Protocol",
+    "Sync",
+    "Synced",
+    "Timer",
+    "check_metadata",
+]

@@ -1,0 +1,364 @@
+"""The service: all groups of this node, whoever asks.
+
+A group is in memory while it has members, had some lately, or is kept from before a restart; a name under which only
+offsets were committed is a group, too, an empty one that needs no more than its offsets.
+"""
+
+import asyncio
+import uuid
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import structlog
+
+from braidmq.core.groups._classic import ClassicGroup, check_unknown_group
+from braidmq.core.groups._pending import PendingKeeper, PendingOffsets
+from braidmq.core.groups._rows import GROUP_KEY, ClassicMemberRow, ClassicRow, Row, decode_row, encode_rows
+from braidmq.core.groups._timing import Clock, LoopClock, Timer
+from braidmq.core.groups._words import (
+    METADATA_LENGTH_MAX,
+    GroupKind,
+    GroupLimits,
+    GroupState,
+    GroupView,
+    Join,
+    Joined,
+    Leaver,
+    MemberIdentity,
+    Sync,
+    Synced,
+    TopicsOf,
+)
+from braidmq.log import GroupOffset, Log
+from braidmq.model import BraidError, Topic
+from braidmq.model.errors import (
+    InvalidGroup,
+    InvalidSession,
+    MetadataTooLarge,
+    StaleGeneration,
+    TopicInUse,
+    UnknownGroup,
+    UnknownMember,
+)
+from braidmq.store import Catalog, Change, TopicChanged
+
+_logger = structlog.get_logger(__name__)
+
+
+class Keeper(PendingKeeper, Protocol):
+    """Where groups outlive the process; see `store.GroupStates`."""
+
+    async def load(self) -> Mapping[str, Mapping[str, bytes]]: ...
+
+    async def replace(self, group: str, rows: Mapping[str, bytes]) -> None: ...
+
+    async def delete(self, group: str) -> None: ...
+
+
+def _no_topics(_: bytes) -> frozenset[str] | None:
+    return None
+
+
+class Groups:
+    """Made by `open`. Any call that changes something may raise StoreFailed besides what it names."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        log: Log,
+        keeper: Keeper,
+        pending: PendingOffsets,
+        *,
+        limits: GroupLimits,
+        clock: Clock,
+        draw_id: Callable[[], str],
+        topics_of: TopicsOf,
+    ) -> None:
+        self.limits = limits
+        self.clock = clock
+        self.draw_id = draw_id
+        self.topics_of = topics_of
+        self._catalog = catalog
+        self._log = log
+        self._keeper = keeper
+        self._pending = pending
+        self._groups: dict[str, ClassicGroup] = {}
+        self._tasks: set[asyncio.Future[None]] = set()
+        self._unsubscribe = catalog.subscribe(self._catalog_changed)
+        self._sweep_timer: Timer = clock.call_later(limits.sweep_ms, self._begin_sweep)
+
+    @classmethod
+    async def open(
+        cls,
+        catalog: Catalog,
+        log: Log,
+        keeper: Keeper,
+        *,
+        limits: GroupLimits | None = None,
+        clock: Clock | None = None,
+        draw_id: Callable[[], str] = lambda: str(uuid.uuid4()),
+        topics_of: TopicsOf = _no_topics,
+    ) -> "Groups":
+        """All groups as they were when the last process ended; members' sessions begin anew."""
+        pending = PendingOffsets(keeper, await keeper.load_pending())
+        groups = cls(
+            catalog,
+            log,
+            keeper,
+            pending,
+            limits=limits or GroupLimits(),
+            clock=clock or LoopClock(),
+            draw_id=draw_id,
+            topics_of=topics_of,
+        )
+        for name, rows in (await keeper.load()).items():
+            groups._restore(name, {key: decode_row(data) for key, data in rows.items()})
+        return groups
+
+    async def close(self) -> None:
+        """No timer runs any more, and all that was begun is kept."""
+        self._sweep_timer.cancel()
+        self._unsubscribe()
+        for group in self._groups.values():
+            group.close()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # Members.
+
+    async def join(self, join: Join) -> Joined:
+        """Returns when the group has a new generation. Raises InvalidGroup, InvalidSession, UnknownMember,
+        MemberIdRequired, InconsistentProtocol, InstanceFenced, GroupFull, RebalanceInProgress."""
+        _check_name(join.group)
+        if not self.limits.session_min_ms <= join.session_ms <= self.limits.session_max_ms:
+            raise InvalidSession(
+                f"a session timeout of {join.session_ms} ms; allowed are {self.limits.session_min_ms} to"
+                f" {self.limits.session_max_ms}"
+            )
+        group = self._groups.get(join.group)
+        if group is None:
+            if join.member_id:
+                raise UnknownMember(f"there is no group {join.group!r}")
+            group = self._groups[join.group] = ClassicGroup(join.group, self)
+        return await asyncio.shield(group.join(join))
+
+    async def sync(self, sync: Sync) -> Synced:
+        """Returns when the leader has divided the work. Raises InvalidGroup, UnknownMember, InstanceFenced,
+        StaleGeneration, InconsistentProtocol, RebalanceInProgress."""
+        return await asyncio.shield(self._with_members(sync.group).sync(sync))
+
+    def heartbeat(self, group: str, member: MemberIdentity) -> None:
+        """Raises InvalidGroup, UnknownMember, InstanceFenced, StaleGeneration, RebalanceInProgress."""
+        self._with_members(group).heartbeat(member)
+
+    async def leave(self, group: str, leavers: Sequence[Leaver]) -> list[BraidError | None]:
+        """For each who leaves: None, or why not (UnknownMember, InstanceFenced). Raises InvalidGroup."""
+        _check_name(group)
+        found = self._groups.get(group)
+        if found is None:
+            return [UnknownMember(f"there is no group {group!r}") for _ in leavers]
+        fates, kept = found.leave(leavers)
+        if kept is not None:
+            await asyncio.shield(kept)
+        return fates
+
+    # Offsets.
+
+    async def commit(self, group: str, member: MemberIdentity | None, offsets: Mapping[int, GroupOffset]) -> None:
+        """Keep how far the group has come, by partition number; durable when this returns.
+
+        Without a member (or with one that is in no generation), only while the group has no members. Raises
+        UnknownGroup, UnknownMember, InstanceFenced, StaleGeneration, RebalanceInProgress, and the log's errors.
+        """
+        self._check_commit(group, member, in_transaction=False)
+        await self._log.commit_offsets(group, self._stamped(group, offsets))
+
+    def offsets(self, group: str) -> Mapping[int, GroupOffset]:
+        """How far the group has come, by partition number; nothing for a group that nobody knows."""
+        return self._log.fetch_offsets(group)
+
+    def has_pending(self, group: str, number: int) -> bool:
+        """Whether a transaction that has not ended may still change this offset."""
+        return self._pending.has(group, number)
+
+    async def delete_offsets(self, group: str, numbers: Iterable[int]) -> dict[int, BraidError | None]:
+        """For each partition None, or TopicInUse. Raises UnknownGroup, GroupNotEmpty."""
+        found = self._groups.get(group)
+        if found is not None:
+            found.check_offsets_deletable()
+        elif not self._log.fetch_offsets(group) and not self._pending.has_any(group):
+            raise UnknownGroup(f"there is no group {group!r}")
+        fates: dict[int, BraidError | None] = {}
+        for number in numbers:
+            topic = self._topic_of(number)
+            is_read = found is not None and topic is not None and found.reads(topic.name)
+            fates[number] = TopicInUse(f"members of {group!r} read this topic") if is_read else None
+        free = [number for number, fate in fates.items() if fate is None]
+        if free:
+            await self._pending.forget(free, group)
+            await self._log.delete_offsets(group, free)
+        return fates
+
+    # Transactions.
+
+    async def commit_in_transaction(
+        self, group: str, producer_id: int, member: MemberIdentity | None, offsets: Mapping[int, GroupOffset]
+    ) -> None:
+        """Keep offsets that count once the producer's transaction is committed; durable when this returns.
+
+        Raises InvalidGroup, UnknownMember, InstanceFenced, StaleGeneration.
+        """
+        _check_name(group)
+        try:
+            self._check_commit(group, member, in_transaction=True)
+        except UnknownGroup as error:
+            raise StaleGeneration(error.message) from error
+        await self._pending.add(producer_id, group, self._stamped(group, offsets))
+
+    async def end_transaction(self, producer_id: int, *, commit: bool) -> None:
+        """Make the producer's pending offsets count, or drop them. Doing it again changes nothing.
+
+        An offset that was committed outside of the transaction meanwhile is newer, and stays.
+        """
+        for group, offsets in self._pending.of(producer_id).items() if commit else ():
+            present = self._log.fetch_offsets(group)
+            newer = {
+                number: offset
+                for number, offset in offsets.items()
+                if self._topic_of(number) is not None
+                and (number not in present or present[number].committed_ms <= offset.committed_ms)
+            }
+            if newer:
+                await self._log.commit_offsets(group, newer)
+        if self._pending.of(producer_id):
+            await self._pending.end(producer_id)
+
+    # Administration.
+
+    def find(self, group: str) -> GroupView | None:
+        """The group as it is now; None if nobody knows it."""
+        if (found := self._groups.get(group)) is not None:
+            return found.view()
+        return _offsets_only(group) if self._log.fetch_offsets(group) else None
+
+    def all(self) -> list[GroupView]:
+        """All groups as they are now."""
+        views = [group.view() for group in self._groups.values()]
+        return views + [_offsets_only(name) for name in self._log.groups_with_offsets() if name not in self._groups]
+
+    async def delete(self, group: str) -> None:
+        """Forget the group and its offsets. Raises UnknownGroup, GroupNotEmpty."""
+        found = self._groups.get(group)
+        if found is None and not self._log.fetch_offsets(group):
+            raise UnknownGroup(f"there is no group {group!r}")
+        if found is not None:
+            found.delete()
+            del self._groups[group]
+        self._pending.drop_group(group)
+        # Both begin now: what comes to a new group of this name is behind them.
+        forgotten = self._begin(self._keeper.delete(group))
+        await self._log.delete_offsets(group)
+        await asyncio.shield(forgotten)
+
+    async def sweep(self) -> None:
+        """Forget offsets that nobody has used for as long as they are kept, and groups that have none left."""
+        for name in {*self._log.groups_with_offsets(), *self._groups}:
+            offsets = self._log.fetch_offsets(name)
+            expired = [number for number, offset in offsets.items() if self._expired(name, number, offset)]
+            if expired:
+                await self._log.delete_offsets(name, expired)
+                _logger.info("offsets expired", group=name, partitions=len(expired))
+            group = self._groups.get(name)
+            is_unused = group is not None and group.is_unused and not self._pending.has_any(name)
+            if group is not None and is_unused and not self._log.fetch_offsets(name):
+                del self._groups[name]
+                group.close()
+                await self._keeper.delete(name)
+
+    # The groups' side.
+
+    def keep(self, group: str, rows: Mapping[str, Row]) -> "asyncio.Future[None]":
+        return self._begin(self._keeper.replace(group, encode_rows(rows)))
+
+    # Inside.
+
+    def _restore(self, name: str, rows: Mapping[str, Row]) -> None:
+        row = rows.get(GROUP_KEY)
+        if isinstance(row, ClassicRow):
+            members = {key: kept for key, kept in rows.items() if isinstance(kept, ClassicMemberRow)}
+            self._groups[name] = ClassicGroup.restored(name, self, row, members)
+
+    def _with_members(self, name: str) -> ClassicGroup:
+        _check_name(name)
+        group = self._groups.get(name)
+        if group is None or group.state is GroupState.EMPTY:
+            raise UnknownMember(f"the group {name!r} has no members")
+        return group
+
+    def _check_commit(self, name: str, member: MemberIdentity | None, *, in_transaction: bool) -> None:
+        group = self._groups.get(name)
+        if group is None:
+            check_unknown_group(name, member)
+        else:
+            group.check_commit(member, in_transaction=in_transaction)
+
+    def _stamped(self, group: str, offsets: Mapping[int, GroupOffset]) -> dict[int, GroupOffset]:
+        """With the time of the commit, unless the client gave one; later than what is pending for the same place."""
+        now_ms = self.clock.now_ms()
+        stamped = {}
+        for number, offset in offsets.items():
+            check_metadata(offset.metadata)
+            committed_ms = offset.committed_ms
+            if committed_ms < 0:
+                pending_ms = self._pending.committed_ms(group, number)
+                committed_ms = now_ms if pending_ms is None else max(now_ms, pending_ms + 1)
+            stamped[number] = offset._replace(committed_ms=committed_ms)
+        return stamped
+
+    def _expired(self, name: str, number: int, offset: GroupOffset) -> bool:
+        topic = self._topic_of(number)
+        if topic is None:
+            return True
+        group = self._groups.get(name)
+        if self._pending.has(name, number) or (group is not None and group.reads(topic.name)):
+            return False
+        since_ms = offset.committed_ms if group is None else group.offsets_unused_since(offset.committed_ms)
+        return since_ms is not None and self.clock.now_ms() - since_ms > self.limits.offsets_retention_ms
+
+    def _topic_of(self, number: int) -> Topic | None:
+        partition = self._catalog.partition_by_number(number)
+        topic = None if partition is None else self._catalog.topic_by_id(partition.topic_id)
+        return None if topic is None or topic.deleting else topic
+
+    def _catalog_changed(self, change: Change) -> None:
+        if isinstance(change, TopicChanged) and change.old is not None and (change.new is None or change.new.deleting):
+            self._begin(self._pending.forget(change.old.partition_numbers))
+
+    def _begin_sweep(self) -> None:
+        self._sweep_timer = self.clock.call_later(self.limits.sweep_ms, self._begin_sweep)
+        self._begin(self.sweep())
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> "asyncio.Future[None]":
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: "asyncio.Future[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _logger.warning("a group's state could not be kept", reason=str(error))
+
+
+def check_metadata(metadata: str) -> None:
+    """Raises MetadataTooLarge."""
+    if len(metadata) > METADATA_LENGTH_MAX:
+        raise MetadataTooLarge(f"{len(metadata)} characters beside an offset; {METADATA_LENGTH_MAX} are kept")
+
+
+def _check_name(group: str) -> None:
+    if not group:
+        raise InvalidGroup("a group with members has a name")
+
+
+def _offsets_only(name: str) -> GroupView:
+    return GroupView(name, GroupKind.CLASSIC, GroupState.EMPTY, "", "")

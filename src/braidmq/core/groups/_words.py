@@ -1,0 +1,157 @@
+"""The words between groups and those who ask: what a member says, and what it is told."""
+
+import enum
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+NO_GENERATION = -1
+"""Said by those who are in no generation: administrators, and consumers that share their work without a group."""
+
+CONSUMER_PROTOCOL = "consumer"
+"""The kind of protocol whose members say which topics they read."""
+
+METADATA_LENGTH_MAX = 4096
+"""How long the text beside a committed offset may be, in characters."""
+
+
+class GroupState(enum.StrEnum):
+    """What a group is doing. The first five are those of groups that assign by themselves."""
+
+    EMPTY = "empty"
+    PREPARING = "preparing"
+    COMPLETING = "completing"
+    STABLE = "stable"
+    DEAD = "dead"
+    ASSIGNING = "assigning"
+    RECONCILING = "reconciling"
+
+
+class GroupKind(enum.StrEnum):
+    """Who divides the work: a member that the others chose (classic), or we (consumer)."""
+
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
+
+
+class GroupLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """What members may ask for, and how long things take."""
+
+    initial_delay_ms: int = 0
+    """How long an empty group waits for more members when the first has come."""
+    session_min_ms: int = 6_000
+    session_max_ms: int = 1_800_000
+    members_max: int = 100_000
+    new_member_ms: int = 300_000
+    """How long a new member waits for the others before it is forgotten: it has no session yet."""
+    offsets_retention_ms: int = 7 * 24 * 60 * 60 * 1000
+    """How long offsets are kept that nobody uses."""
+    sweep_ms: int = 600_000
+    """How often unused offsets and groups are looked for."""
+
+
+class MemberIdentity(NamedTuple):
+    """Who a member says it is. `generation` is also the epoch of a member that we assign to."""
+
+    member_id: str
+    generation: int = NO_GENERATION
+    instance_id: str | None = None
+
+
+class Protocol(NamedTuple):
+    """A way to divide the work that a member knows, and what it tells the leader about itself in it."""
+
+    name: str
+    metadata: bytes
+
+
+class Join(msgspec.Struct, frozen=True, kw_only=True):
+    """A member wants to be in the group's next generation."""
+
+    group: str
+    member_id: str = ""
+    instance_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    session_ms: int
+    rebalance_ms: int
+    protocol_type: str
+    protocols: tuple[Protocol, ...]
+    asks_id_first: bool = True
+    """The client can be given its id first and come back with it, so that none is lost with an answer."""
+    may_skip_assignment: bool = True
+    """A leader that returns can be told that there is nothing to assign."""
+    reason: str | None = None
+
+
+class JoinedMember(NamedTuple):
+    """A member as its leader sees it."""
+
+    member_id: str
+    instance_id: str | None
+    metadata: bytes
+
+
+class Joined(NamedTuple):
+    """The generation that a member is in. Only the leader is told of the others."""
+
+    member_id: str
+    generation: int
+    protocol_type: str | None
+    protocol: str | None
+    leader: str
+    members: tuple[JoinedMember, ...] = ()
+    skip_assignment: bool = False
+
+
+class Sync(msgspec.Struct, frozen=True, kw_only=True):
+    """A member wants its assignment; the leader brings those of all."""
+
+    group: str
+    member: MemberIdentity
+    protocol_type: str | None = None
+    protocol: str | None = None
+    assignments: dict[str, bytes] = {}
+
+
+class Synced(NamedTuple):
+    """What a member is to do; opaque to us."""
+
+    protocol_type: str | None
+    protocol: str | None
+    assignment: bytes
+
+
+class Leaver(NamedTuple):
+    """Who leaves: a member by its id, or by its instance alone when an administrator removes it."""
+
+    member_id: str
+    instance_id: str | None = None
+    reason: str | None = None
+
+
+class MemberView(NamedTuple):
+    """A member as an administrator sees it. Metadata and assignment are empty while the group is not stable."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    metadata: bytes
+    assignment: bytes
+
+
+class GroupView(NamedTuple):
+    """A group as an administrator sees it."""
+
+    name: str
+    kind: GroupKind
+    state: GroupState
+    protocol_type: str
+    protocol: str
+    members: tuple[MemberView, ...] = ()
+
+
+TopicsOf = Callable[[bytes], frozenset[str] | None]
+"""Which topics a member reads, from its metadata in the consumer protocol; None where it cannot be read."""
