@@ -18,7 +18,7 @@ from braidmq.core.admission import Admissions
 from braidmq.core.health import Health
 from braidmq.core.metrics import Metric
 from braidmq.core.topics import Topics
-from braidmq.core.transactions import Transactions
+from braidmq.core.transactions import NoPendingOffsets, Transactions
 from braidmq.log.embedded import EmbeddedLog, LogOptions, Recovery
 from braidmq.model import BraidError
 from braidmq.model.errors import DataFolderUnusable
@@ -97,8 +97,22 @@ class Node:
         self.topics = Topics(
             self.catalog, self.log, partitions=topics.partitions, auto_create=topics.auto_create == "on"
         )
-        self.transactions = Transactions(TransactionRows(store))
+        self.transactions = await self._recovered_transactions(store)
         self.cluster_id = await cluster_id(self.catalog)
+
+    async def _recovered_transactions(self, store: Store) -> Transactions:
+        kafka = self.settings.kafka
+        transactions = Transactions(
+            TransactionRows(store),
+            self.log,
+            NoPendingOffsets(),
+            timeout_max_ms=kafka.transaction_timeout_max_ms,
+            expiry_ms=kafka.transactional_id_expiry_s * 1000,
+        )
+        await transactions.recover()
+        transactions.start()
+        self._open.push_async_callback(transactions.close)
+        return transactions
 
     def _log_options(self) -> LogOptions:
         section = self.settings.log
