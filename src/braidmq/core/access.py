@@ -31,6 +31,7 @@ class ResourceKind(enum.StrEnum):
     INSTANCE = "instance"
     TOPIC = "topic"
     GROUP = "group"
+    TRANSACTION = "transaction"
     SETTING = "setting"
     ACCOUNT = "account"
     CELL = "cell"

@@ -8,6 +8,7 @@ from braidmq.log._port import (
     Fetched,
     GroupOffset,
     Log,
+    ProducerState,
     TimedOffset,
     Watch,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "Fetched",
     "GroupOffset",
     "Log",
+    "ProducerState",
     "TimedOffset",
     "Watch",
 ]

@@ -68,6 +68,17 @@ class TimedOffset(NamedTuple):
     timestamp_ms: int
 
 
+class ProducerState(NamedTuple):
+    """What a partition knows of a producer. `transaction_offset` is where its open transaction began, or -1."""
+
+    producer_id: int
+    epoch: int
+    last_sequence: int
+    """-1 when it has sent nothing in this epoch."""
+    transaction_offset: int
+    seen_ms: int
+
+
 class GroupOffset(NamedTuple):
     """How far a group has come in one partition."""
 
@@ -89,8 +100,8 @@ class Log(Protocol):
     def append(self, entries: Sequence[tuple[int, Batch]]) -> "asyncio.Future[list[AppendResult]]":
         """Store one checked batch for each (number, batch); the answers come in the same order, when all are kept.
 
-        An answer may be: UnknownPartition, OutOfOrderSequence, ProducerFenced, InvalidTransactionState, StorageFull,
-        StorageFailed, LogClosed.
+        An answer may be: UnknownPartition, OutOfOrderSequence, InvalidProducerEpoch, InvalidTransactionState,
+        StorageFull, StorageFailed, LogClosed.
         """
         ...
 
@@ -112,6 +123,14 @@ class Log(Protocol):
 
     async def offset_for_time(self, number: int, timestamp_ms: int) -> TimedOffset | None:
         """The first record that is not older than the time; exact inside a batch; None when all are older."""
+        ...
+
+    async def latest_record(self, number: int) -> TimedOffset | None:
+        """The record with the latest time, the first of them where several have it; None when there is none."""
+        ...
+
+    def producers(self, number: int) -> Sequence[ProducerState]:
+        """The producers that the partition remembers. Raises UnknownPartition."""
         ...
 
     def watch(self, numbers: Iterable[int], on_data: Callable[[int], None]) -> Watch:

@@ -12,8 +12,8 @@ offset), the next in sequence (taken), anything else (refused).
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from braidmq.log._port import AbortedTransaction
-from braidmq.model.errors import InvalidTransactionState, OutOfOrderSequence, ProducerFenced
+from braidmq.log._port import AbortedTransaction, ProducerState
+from braidmq.model.errors import InvalidProducerEpoch, InvalidTransactionState, OutOfOrderSequence
 from braidmq.records import Batch, Marker, read_marker
 
 BATCHES_REMEMBERED = 5
@@ -84,12 +84,12 @@ class Producers:
         return None
 
     def check(self, batch: Batch) -> None:
-        """Raises ProducerFenced, OutOfOrderSequence or InvalidTransactionState when the batch may not be stored."""
+        """Whether the batch may be stored. Raises InvalidProducerEpoch, OutOfOrderSequence, InvalidTransactionState."""
         producer = self.by_id.get(batch.producer_id)
         if producer is None:
             return
         if batch.producer_epoch < producer.epoch:
-            raise ProducerFenced(
+            raise InvalidProducerEpoch(
                 f"producer {batch.producer_id} has epoch {producer.epoch} by now; this batch has {batch.producer_epoch}"
             )
         if batch.is_control:
@@ -153,6 +153,19 @@ class Producers:
         self.ended.append(EndedTransaction(producer.transaction_offset, offset))
         if read_marker(batch) is Marker.ABORT:
             self.aborted.append(AbortedRange(batch.producer_id, producer.transaction_offset, offset))
+
+    def states(self) -> list[ProducerState]:
+        """What is known of each producer."""
+        return [
+            ProducerState(
+                producer_id,
+                producer.epoch,
+                producer.sent[-1].last_sequence if producer.sent else -1,
+                producer.transaction_offset,
+                producer.seen_ms,
+            )
+            for producer_id, producer in self.by_id.items()
+        ]
 
     def stable_offset(self, visible_offset: int) -> int:
         """The first offset that an open transaction holds back, or that a marker not yet visible has decided."""

@@ -12,11 +12,11 @@ from typing import NamedTuple
 from uuid import UUID
 
 from braidmq.log._policy import Policy, policy_of
-from braidmq.log._port import Appended, AppendResult, Bounds, Fetched, GroupOffset, TimedOffset
+from braidmq.log._port import Appended, AppendResult, Bounds, Fetched, GroupOffset, ProducerState, TimedOffset
 from braidmq.log._producers import Producers
 from braidmq.log._retention import Piece, pieces_expired
 from braidmq.log._survivors import Survivors, is_compaction_due
-from braidmq.log._times import first_not_older
+from braidmq.log._times import first_not_older, latest_of
 from braidmq.log._watches import OnData, PartitionWatch, wait_for_data, wake
 from braidmq.model import BraidError, Topic
 from braidmq.model.errors import LogClosed, OffsetOutOfRange, UnknownPartition
@@ -105,6 +105,12 @@ class MemoryPartition:
             if (found := first_not_older(batch, timestamp_ms, self.start_offset)) is not None:
                 return found
         return None
+
+    def latest_record(self) -> TimedOffset | None:
+        latest: TimedOffset | None = None
+        for batch, _ in self.batches:
+            latest = latest_of(batch, self.start_offset, latest)
+        return latest
 
     def forget_before(self, offset: int) -> None:
         self.start_offset = max(self.start_offset, offset)
@@ -200,6 +206,12 @@ class MemoryLog:
 
     async def offset_for_time(self, number: int, timestamp_ms: int) -> TimedOffset | None:
         return self._partition(number).offset_for_time(timestamp_ms)
+
+    async def latest_record(self, number: int) -> TimedOffset | None:
+        return self._partition(number).latest_record()
+
+    def producers(self, number: int) -> Sequence[ProducerState]:
+        return self._partition(number).producers.states()
 
     def watch(self, numbers: Iterable[int], on_data: Callable[[int], None]) -> PartitionWatch:
         return PartitionWatch([self._partition(number) for number in numbers], on_data)

@@ -170,6 +170,31 @@ class ProducerFenced(BraidError):
     code = "producer_fenced"
 
 
+class InvalidProducerEpoch(ProducerFenced):
+    """The batch is of an earlier epoch of its producer than the partition knows."""
+
+    code = "invalid_producer_epoch"
+
+
+class InvalidProducerId(BraidError):
+    """The producer id is not the one that belongs to this transactional id."""
+
+    code = "invalid_producer_id"
+
+
+class InvalidTransactionTimeout(BraidError):
+    """A transaction may not stay open for so long."""
+
+    code = "invalid_transaction_timeout"
+
+
+class ConcurrentTransactions(BraidError):
+    """The producer's last transaction is still being ended."""
+
+    code = "concurrent_transactions"
+    retriable = True
+
+
 class InvalidTransactionState(BraidError):
     """The producer has no transaction in which this batch could be."""
 

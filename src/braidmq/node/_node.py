@@ -19,7 +19,7 @@ from braidmq.core.groups import GroupLimits, Groups
 from braidmq.core.health import Health
 from braidmq.core.metrics import Metric
 from braidmq.core.topics import Topics
-from braidmq.core.transactions import Transactions
+from braidmq.core.transactions import NoPendingOffsets, Transactions
 from braidmq.log.embedded import EmbeddedLog, LogOptions, Recovery
 from braidmq.model import BraidError
 from braidmq.model.errors import DataFolderUnusable
@@ -104,7 +104,7 @@ class Node:
             auto_create=topics.auto_create == "on",
             defaults=self._topic_defaults(),
         )
-        self.transactions = Transactions(TransactionRows(store))
+        self.transactions = await self._recovered_transactions(store)
         self.cluster_id = await cluster_id(self.catalog)
         self.groups = await Groups.open(
             self.catalog, self.log, GroupStates(store), limits=self._group_limits(), topics_of=subscribed_topics
@@ -125,6 +125,20 @@ class Node:
         """What this node's settings say about topics that say nothing."""
         segment_bytes = str(self.settings.log.segment_bytes)
         return {} if segment_bytes == SEGMENT_BYTES.default else {SEGMENT_BYTES.name: segment_bytes}
+
+    async def _recovered_transactions(self, store: Store) -> Transactions:
+        kafka = self.settings.kafka
+        transactions = Transactions(
+            TransactionRows(store),
+            self.log,
+            NoPendingOffsets(),
+            timeout_max_ms=kafka.transaction_timeout_max_ms,
+            expiry_ms=kafka.transactional_id_expiry_s * 1000,
+        )
+        await transactions.recover()
+        transactions.start()
+        self._open.push_async_callback(transactions.close)
+        return transactions
 
     def _log_options(self) -> LogOptions:
         section = self.settings.log

@@ -168,6 +168,18 @@ class KafkaSettings(Section, frozen=True):
             le=10 * 365 * 86_400,
         ),
     ] = 7 * 86_400
+    transaction_timeout_max_ms: Annotated[
+        int,
+        Meta(
+            description="How long a producer may ask its transactions to stay open; longer is refused.",
+            ge=1,
+            le=86_400_000,
+        ),
+    ] = 900_000
+    transactional_id_expiry_s: Annotated[
+        int,
+        Meta(description="A transactional id that is not used for so long is forgotten.", ge=1, le=31_536_000),
+    ] = 604_800
 
 
 class LoggingSettings(Section, frozen=True):

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import structlog
 
-from braidmq.log._port import AppendResult, Bounds, Fetched, GroupOffset, TimedOffset
+from braidmq.log._port import AppendResult, Bounds, Fetched, GroupOffset, ProducerState, TimedOffset
 from braidmq.log._watches import PartitionWatch, wait_for_data
 from braidmq.log.embedded._checkpoint import (
     Checkpoint,
@@ -39,6 +39,7 @@ from braidmq.log.embedded._reader import (
     Request,
     build_index,
     damaged,
+    latest_steps,
     read_on,
     read_steps,
     time_steps,
@@ -313,6 +314,13 @@ class EmbeddedLog:
 
     async def offset_for_time(self, number: int, timestamp_ms: int) -> TimedOffset | None:
         return await self._drive(time_steps(self._engine.disk, self._partition(number), timestamp_ms))
+
+    async def latest_record(self, number: int) -> TimedOffset | None:
+        return await self._drive(latest_steps(self._engine.disk, self._partition(number)))
+
+    def producers(self, number: int) -> Sequence[ProducerState]:
+        producers = self._partition(number).producers
+        return () if producers is None else producers.states()
 
     async def _drive(self, steps: Generator[Request, Answer, T]) -> T:
         try:

@@ -14,7 +14,7 @@ from collections.abc import Generator
 from typing import NamedTuple
 
 from braidmq.log._port import Fetched, TimedOffset
-from braidmq.log._times import first_not_older
+from braidmq.log._times import first_not_older, latest_of
 from braidmq.log.embedded._disk import Disk, File
 from braidmq.log.embedded._flush import tail_buffers
 from braidmq.log.embedded._index import NO_TIME, SparseIndex, load_index
@@ -310,17 +310,67 @@ def time_steps(
 ) -> Generator[Request, Answer, TimedOffset | None]:
     """The steps of `Log.offset_for_time`."""
     for segment in list(partition.segments):
-        if segment.latest_ms < timestamp_ms:
-            continue
-        offset = max(partition.start_offset, (yield from _offset_before_time(segment, timestamp_ms)))
-        while offset < partition.visible_offset:
-            fetched = yield from read_steps(disk, partition, offset, TIME_SCAN_BYTES, committed=False)
-            if not fetched.data:
-                break
-            found, offset = _first_not_older(fetched, timestamp_ms, partition.start_offset)
+        if segment.latest_ms >= timestamp_ms:
+            found = yield from _first_from(disk, partition, segment, timestamp_ms)
             if found is not None:
                 return found
     return None
+
+
+def _first_from(
+    disk: Disk, partition: PartitionLog, segment: Segment, timestamp_ms: int
+) -> Generator[Request, Answer, TimedOffset | None]:
+    """The first record from this segment on that is not older."""
+    offset = max(partition.start_offset, (yield from _offset_before_time(segment, timestamp_ms)))
+    while offset < partition.visible_offset:
+        fetched = yield from read_steps(disk, partition, offset, TIME_SCAN_BYTES, committed=False)
+        if not fetched.data:
+            break
+        found, offset = _first_not_older(fetched, timestamp_ms, partition.start_offset)
+        if found is not None:
+            return found
+    return None
+
+
+def latest_steps(disk: Disk, partition: PartitionLog) -> Generator[Request, Answer, TimedOffset | None]:
+    """The steps of `Log.latest_record`.
+
+    A segment knows its latest time, and the index leads to it. Where no record has it (it was deleted or compacted
+    away, or cannot be seen yet) the segment is read through.
+    """
+    latest: TimedOffset | None = None
+    for segment in sorted(partition.segments, key=_latest_ms, reverse=True):
+        if latest is not None and latest.timestamp_ms >= segment.latest_ms:
+            break
+        found = yield from _first_from(disk, partition, segment, segment.latest_ms)
+        if found is None:
+            found = yield from _latest_within(disk, partition, segment)
+        if found is not None and (latest is None or found.timestamp_ms > latest.timestamp_ms):
+            latest = found
+    return latest
+
+
+def _latest_within(
+    disk: Disk, partition: PartitionLog, segment: Segment
+) -> Generator[Request, Answer, TimedOffset | None]:
+    latest: TimedOffset | None = None
+    offset = max(partition.start_offset, segment.base_offset)
+    end_offset = partition.visible_offset if segment is partition.segments[-1] else segment.end_offset
+    while offset < min(end_offset, partition.visible_offset):
+        fetched = yield from read_steps(disk, partition, offset, TIME_SCAN_BYTES, committed=False)
+        if not fetched.data:
+            break
+        position = 0
+        while position < len(fetched.data):
+            batch = parse_batch(fetched.data, position)
+            latest = latest_of(batch, partition.start_offset, latest)
+            position += batch.size_bytes
+            offset = batch.last_offset + 1
+    return latest
+
+
+def _latest_ms(segment: Segment) -> int:
+    return segment.latest_ms
 
 
 def _offset_before_time(segment: Segment, timestamp_ms: int) -> Generator[Request, Answer, int]:

@@ -3,7 +3,8 @@
 A fetch is answered at once when it has enough bytes or an error; otherwise it waits for data, for at most the time the
 client gives, without keeping anybody else waiting. At least one batch is given even if it is larger than the limits. A
 fetch inside a batch gets that batch. Readers of committed records get nothing behind the stable offset, and the list of
-aborted transactions to skip. Versions below 4 get messages of the old formats. Sessions: see `_sessions`.
+aborted transactions to skip. Versions below 4 get messages of the old formats; where nothing is left for them of what
+was read, because it marks the ends of transactions only, what lies behind it is read. Sessions: see `_sessions`.
 """
 
 import asyncio
@@ -13,7 +14,7 @@ from typing import Final, NamedTuple
 from braidmq.core.access import Action, ResourceKind
 from braidmq.log import Bounds, Fetched
 from braidmq.model import BraidError
-from braidmq.model.errors import UnknownTopic, UnsupportedCompression
+from braidmq.model.errors import UnknownTopic
 from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._errors import error_code
 from braidmq.protocols.kafka._operations import answers
@@ -186,22 +187,34 @@ class _Fetch:
         return _Read(interest, number, 0, bounds, _NOTHING)
 
     def _try(self, found: _Read, bytes_max: int) -> _Read | None:
+        offset: int | None = found.interest.offset
         try:
-            fetched = self._log.read_now(
-                found.number, found.interest.offset, max(bytes_max, 1), committed=self._committed
-            )
+            while offset is not None:
+                fetched = self._log.read_now(found.number, offset, max(bytes_max, 1), committed=self._committed)
+                if fetched is None:
+                    return None
+                found, offset = self._taken(found, fetched)
         except BraidError as error:
             return _failed(found.interest, found.number, error_code(error))
-        return None if fetched is None else found._replace(fetched=fetched)
+        return found
 
     async def _read_one(self, found: _Read, bytes_max: int) -> _Read:
+        offset: int | None = found.interest.offset
         try:
-            fetched = await self._log.read(
-                found.number, found.interest.offset, max(bytes_max, 1), committed=self._committed
-            )
+            while offset is not None:
+                fetched = await self._log.read(found.number, offset, max(bytes_max, 1), committed=self._committed)
+                found, offset = self._taken(found, fetched)
         except BraidError as error:
             return _failed(found.interest, found.number, error_code(error))
-        return found._replace(fetched=fetched)
+        return found
+
+    def _taken(self, found: _Read, fetched: Fetched) -> tuple[_Read, int | None]:
+        """The read with what was fetched; and where to read on, if a client of old formats gets nothing of it."""
+        if self._call.version >= _BATCHES_MIN_VERSION or not fetched.data:
+            return found._replace(fetched=fetched), None
+        magic = 1 if self._call.version >= _TIMESTAMPS_MIN_VERSION else 0
+        messages = downgrade_batches(fetched.data, magic, found.interest.offset)
+        return found._replace(fetched=Fetched(messages)), None if messages else _offset_behind(fetched.data)
 
     def is_enough(self) -> bool:
         request = self._call.request
@@ -240,11 +253,8 @@ class _Fetch:
         if read.error:
             return _Partition(partition_index=index, error_code=read.error, high_watermark=-1)
         records: Buffer = read.fetched.data
-        if self._call.version < _ZSTD_MIN_VERSION and records:
-            try:
-                records = self._for_old_client(records, read.interest.offset)
-            except BraidError as error:
-                return _Partition(partition_index=index, error_code=error_code(error), high_watermark=-1)
+        if _BATCHES_MIN_VERSION <= self._call.version < _ZSTD_MIN_VERSION and _has_zstd(records):
+            return _Partition(partition_index=index, error_code=ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
         aborted = None
         if self._committed:
             aborted = [
@@ -260,14 +270,6 @@ class _Fetch:
             records=records,
         )
 
-    def _for_old_client(self, records: Buffer, offset: int) -> Buffer:
-        """Raises UnsupportedCompression, and InvalidBatch for what cannot be opened."""
-        if self._call.version < _BATCHES_MIN_VERSION:
-            return downgrade_batches(records, 1 if self._call.version >= _TIMESTAMPS_MIN_VERSION else 0, offset)
-        if _has_zstd(records):
-            raise UnsupportedCompression(f"zstd is not known in Fetch version {self._call.version}")
-        return records
-
 
 def _failed(interest: Interest, number: int, error: int) -> _Read:
     return _Read(interest, number, error, Bounds(-1, -1, -1), _NOTHING)
@@ -280,6 +282,15 @@ def _has_news(read: _Read) -> bool:
         or read.bounds.end != read.interest.told_end
         or read.bounds.start != read.interest.told_start
     )
+
+
+def _offset_behind(records: Buffer) -> int:
+    position = offset = 0
+    while position < len(records):
+        batch = parse_batch(records, position)
+        position += batch.size_bytes
+        offset = batch.last_offset + 1
+    return offset
 
 
 def _has_zstd(records: Buffer) -> bool:

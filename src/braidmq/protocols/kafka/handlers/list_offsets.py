@@ -19,10 +19,12 @@ from braidmq.protocols.kafka.codec.messages.list_offsets import ListOffsetsReque
 
 _LATEST = -1
 _EARLIEST = -2
+_LATEST_TIME = -3
 _EARLIEST_LOCAL = -4
 _TIERED = (-5, -6)
 _READ_COMMITTED = 1
 _EPOCHS_MIN_VERSION = 4
+_LATEST_TIME_MIN_VERSION = 7
 
 _Partition = ListOffsetsResponse.ListOffsetsPartitionResponse
 
@@ -69,6 +71,8 @@ async def _offset(call: Call[ListOffsetsRequest], place: Place, timestamp: int) 
         return TimedOffset(bounds.stable if committed else bounds.end, -1)
     if timestamp in (_EARLIEST, _EARLIEST_LOCAL):
         return TimedOffset(bounds.start, -1)
+    if timestamp == _LATEST_TIME and call.version >= _LATEST_TIME_MIN_VERSION:
+        return await log.latest_record(place.number)
     if timestamp in _TIERED:
         return None
     if timestamp < 0:

@@ -2,7 +2,8 @@
 
 Versions 0 to 2 carry message sets of the old formats, which are made into one batch. From version 3 on a partition's
 records are exactly one batch of format 2. acks 1 and all mean the same here: answered when stored as `log.flush` says.
-acks 0 gets no answer, and a closed connection where something was refused.
+acks 0 gets no answer, and a closed connection where something was refused. A batch of a transaction needs one that is
+open and has its partition, else INVALID_TXN_STATE (TRANSACTION_ABORTABLE for clients that know it).
 """
 
 import asyncio
@@ -12,7 +13,7 @@ from typing import Final
 from braidmq.core.access import Action, ResourceKind
 from braidmq.log import AppendResult
 from braidmq.model import BraidError, Topic
-from braidmq.model.errors import InvalidRecord, UnsupportedCompression
+from braidmq.model.errors import InvalidRecord, InvalidTransactionState, UnsupportedCompression
 from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._errors import CloseConnection, error_code
 from braidmq.protocols.kafka._operations import answers
@@ -23,6 +24,7 @@ from braidmq.records import Batch, Codec, split_batches, upgrade_message_set
 
 _BATCHES_MIN_VERSION: Final = 3
 _ZSTD_MIN_VERSION: Final = 7
+_ABORTABLE_MIN_VERSION: Final = 11
 _ACKS: Final = (-1, 0, 1)
 
 _Partition = ProduceResponse.PartitionProduceResponse
@@ -70,10 +72,18 @@ class _Produce:
         try:
             number = partition_of(topic, asked.index).number
             batch = _one_batch(asked.records, self._call.version)
+            if batch.is_transactional and (refused := self._check_transaction(number, batch)) is not None:
+                return refused
             self._entries.append((number, self._call.services.admissions.of(topic).admit(batch, self._now_ms)))
         except BraidError as error:
             return error
         return None
+
+    def _check_transaction(self, number: int, batch: Batch) -> _Fate:
+        refused = self._call.services.transactions.check_batch(batch, number)
+        if isinstance(refused, InvalidTransactionState) and self._call.version >= _ABORTABLE_MIN_VERSION:
+            return ErrorCode.TRANSACTION_ABORTABLE
+        return refused
 
     def begin(self) -> "asyncio.Future[ProduceResponse | None]":
         """The answer, which comes when the log has stored what it was given."""
