@@ -59,8 +59,10 @@ def anything(_: Field) -> None:
 
 def ids_but_zero(field: Field) -> st.SearchStrategy[bytes] | None:
     """For those who read the id of nothing but zeros as None. Kafka's own classes cover it."""
-    is_id = field.shape.kind is Kind.FIXED and field.shape.format == "16s"
-    return st.binary(min_size=16, max_size=16).filter(any) if is_id else None
+    ids = st.binary(min_size=16, max_size=16).filter(any)
+    if field.shape == Shape(Kind.FIXED, "16s"):
+        return ids
+    return st.lists(ids, max_size=2) if field.shape.element == Shape(Kind.FIXED, "16s") else None
 
 
 @functools.cache

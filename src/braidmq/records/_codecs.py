@@ -15,6 +15,11 @@ from braidmq.model.errors import InvalidBatch, UnsupportedCompression
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
 _XERIAL_BLOCK_BYTES = 32 * 1024
+_LZ4_HEADER = bytes.fromhex("04224d18 6040 82")
+"""Magic; version 1, independent blocks, no checksums; blocks of at most 64 KiB; the checksum of these two bytes."""
+_LZ4_BLOCK_BYTES = 64 * 1024
+_LZ4_PLAIN_BLOCK = 1 << 31
+_LZ4_END = bytes(4)
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 _FIRST_GUESS_BYTES = 64 * 1024
 _BUFFER_TOO_SMALL = "failed to write whole buffer"
@@ -41,7 +46,7 @@ def compress(codec: Codec, data: bytes) -> bytes:
         case Codec.SNAPPY:
             return _compress_snappy(data)
         case Codec.LZ4:
-            return bytes(cramjam.lz4.compress(data))
+            return _compress_lz4(data)
         case Codec.ZSTD:
             return bytes(cramjam.zstd.compress(data, level=3))
 
@@ -85,6 +90,20 @@ def _compress_snappy(data: bytes) -> bytes:
     for start in range(0, len(data), _XERIAL_BLOCK_BYTES):
         block = bytes(cramjam.snappy.compress_raw(data[start : start + _XERIAL_BLOCK_BYTES]))
         parts += (struct.pack(">i", len(block)), block)
+    return b"".join(parts)
+
+
+def _compress_lz4(data: bytes) -> bytes:
+    """A frame of blocks that do not depend on each other: Kafka's Java clients read no other."""
+    parts = [_LZ4_HEADER]
+    for start in range(0, len(data), _LZ4_BLOCK_BYTES):
+        plain = data[start : start + _LZ4_BLOCK_BYTES]
+        block = bytes(cramjam.lz4.compress_block(plain, store_size=False))
+        if len(block) < len(plain):
+            parts += (struct.pack("<I", len(block)), block)
+        else:
+            parts += (struct.pack("<I", len(plain) | _LZ4_PLAIN_BLOCK), plain)
+    parts.append(_LZ4_END)
     return b"".join(parts)
 
 
