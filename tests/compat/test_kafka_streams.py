@@ -1,4 +1,4 @@
-"""Kafka Streams with exactly-once processing: transactions, compacted changelogs, repartition topics, groups at once."""
+"""Kafka Streams, exactly once: transactions, compacted changelogs, repartition topics and groups at the same time."""
 
 from collections.abc import Callable
 from pathlib import Path

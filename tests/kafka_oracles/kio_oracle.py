@@ -40,7 +40,7 @@ def covers(kind: type[ApiMessage], version: int) -> bool:
 def narrow(field: Field) -> st.SearchStrategy[Any] | None:
     """Known error codes, times from the epoch on, and ids other than zero."""
     if field.shape.kind is not Kind.FIXED:
-        return None
+        return ids_but_zero(field)
     if field.name.endswith("error_code"):
         return st.sampled_from([code.value for code in ErrorCode])
     if field.shape.format == "q" and ("_ms" in field.name or "timestamp" in field.name):

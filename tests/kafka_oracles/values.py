@@ -57,7 +57,7 @@ def anything(_: Field) -> None:
     """No narrowing."""
 
 
-def ids_but_zero(field: Field) -> st.SearchStrategy[bytes] | None:
+def ids_but_zero(field: Field) -> st.SearchStrategy[Any] | None:
     """For those who read the id of nothing but zeros as None. Kafka's own classes cover it."""
     ids = st.binary(min_size=16, max_size=16).filter(any)
     if field.shape == Shape(Kind.FIXED, "16s"):

@@ -323,3 +323,15 @@ async def test_a_session_only_tells_news(client: RawClient) -> None:
     await client.ask(FetchRequest(session_id=opened.session_id, session_epoch=-1), 11)
     gone = await client.ask(FetchRequest(session_epoch=4, **following), 11)
     assert gone.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+
+async def test_only_the_first_batch_of_an_answer_may_be_larger_than_its_limit(client: RawClient) -> None:
+    for index in (0, 1):
+        await produce(client, batch_of(b"x" * 1000), index=index)
+    partitions = [
+        FetchRequest.FetchPartition(partition=index, fetch_offset=0, partition_max_bytes=1 << 20) for index in (0, 1)
+    ]
+    wanted = FetchRequest.FetchTopic(topic="orders", partitions=partitions)
+    for limit, expected in ((10, [True, False]), (1500, [True, False]), (5000, [True, True])):
+        found = await client.ask(FetchRequest(topics=[wanted], max_bytes=limit, max_wait_ms=0), 11)
+        assert [bool(each.records) for each in found.responses[0].partitions] == expected

@@ -147,7 +147,7 @@ class _Fetch:
                 fetched = self._try(found, min(left, interest.bytes_max))
                 if fetched is None:
                     return False
-                found = fetched
+                found = _fitting(fetched, found, left, reads)
                 left -= len(found.fetched.data)
             reads.append(found)
         self._reads = reads
@@ -159,7 +159,8 @@ class _Fetch:
         for interest in self._wanted:
             found = self._look_up(interest)
             if not found.error and left > 0:
-                found = await self._read_one(found, min(left, interest.bytes_max))
+                fetched = await self._read_one(found, min(left, interest.bytes_max))
+                found = _fitting(fetched, found, left, reads)
                 left -= len(found.fetched.data)
             reads.append(found)
         self._reads = reads
@@ -269,6 +270,13 @@ class _Fetch:
             aborted_transactions=aborted,
             records=records,
         )
+
+
+def _fitting(fetched: _Read, empty: _Read, left: int, before: list[_Read]) -> _Read:
+    """What was fetched; or nothing, where it is more than is left: only the first data may be larger than all limits."""
+    if len(fetched.fetched.data) <= left or not any(read.fetched.data for read in before):
+        return fetched
+    return empty
 
 
 def _failed(interest: Interest, number: int, error: int) -> _Read:
