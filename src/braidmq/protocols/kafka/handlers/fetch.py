@@ -273,7 +273,7 @@ class _Fetch:
 
 
 def _fitting(fetched: _Read, empty: _Read, left: int, before: list[_Read]) -> _Read:
-    """What was fetched; or nothing, where it is more than is left: only the first data may be larger than all limits."""
+    """What was fetched; or nothing where it is more than is left: only the first data may be larger than all limits."""
     if len(fetched.fetched.data) <= left or not any(read.fetched.data for read in before):
         return fetched
     return empty

@@ -1,0 +1,111 @@
+"""kafka-python's own integration tests, out of its sdist, swept over the protocol versions of brokers since 0.10.
+
+`KAFKA_VERSION` pins what the client believes the broker to be, so each run holds other versions of the requests to
+account. What must pass is listed in allowed/kafka-python.txt; the list only grows. FINDINGS.md says why others fail.
+"""
+
+import os
+import subprocess
+import sys
+import tarfile
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from maven import CACHE
+
+from running_node import RunningNode, WaitFor
+
+SUITE = "kafka-python==3.0.12"
+VERSIONS = ("0.10.2.2", "0.11.0.3", "1.1.1", "2.0.1", "2.6.3", "3.9.0", "4.0.0")
+FILES = [f"test/integration/test_{part}_integration.py" for part in ("producer", "consumer", "admin")]
+RUN_LIMIT_S = 400
+SERVICE = '''"""The sdist leaves this module out; an external broker needs no more of it."""
+
+
+class ExternalService:
+    def __init__(self, host, port):
+        self.host, self.port = host, port
+
+    def open(self):
+        pass
+
+    def close(self):
+        pass
+
+
+class SpawnedService:
+    pass
+'''
+
+
+def allowed(version: str) -> set[str]:
+    lines = (Path(__file__).parent / "allowed" / "kafka-python.txt").read_text().splitlines()
+    return {name for line in lines for listed, name in [line.split(" ", 1)] if listed == version}
+
+
+@pytest.fixture(scope="session")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The unpacked sdist, made complete enough to run against a broker that is not its own."""
+    folder = tmp_path_factory.mktemp("kafka-python")
+    with tarfile.open(_sdist(folder)) as archive:
+        archive.extractall(folder, filter="data")
+    (root,) = folder.glob("kafka_python-*/")
+    (root / "test" / "__init__.py").touch()
+    (root / "test" / "service.py").write_text(SERVICE)
+    return root
+
+
+def _sdist(folder: Path) -> Path:
+    """Fetched once; with a pip of its own, since this environment need not have one."""
+    kept = CACHE.parent / "sdist"
+    if not (found := list(kept.glob(f"{SUITE.replace('==', '-').replace('-python', '_python')}.tar.gz"))):
+        venv.create(folder / "pip", with_pip=True)
+        command = ["-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", "-d", str(kept), SUITE]
+        try:
+            subprocess.run(
+                [str(folder / "pip" / "bin" / "python"), *command], check=True, capture_output=True, timeout=300
+            )
+        except (subprocess.SubprocessError, OSError) as error:
+            if os.environ.get("CI") == "true":
+                raise
+            pytest.skip(f"{SUITE} cannot be fetched: {error}")
+        found = list(kept.glob("kafka_python-*.tar.gz"))
+    return found[0]
+
+
+@pytest.fixture(scope="session")
+def patient_broker(tmp_path_factory: pytest.TempPathFactory, wait_for: WaitFor) -> Iterator[RunningNode]:
+    """As the suite configures its own broker: sessions may be short."""
+    folder = tmp_path_factory.mktemp("broker")
+    arguments = ["--data", str(folder / "data"), "--http", "off", "--kafka", "127.0.0.1:0", "--flush", "interval"]
+    node = RunningNode(folder, [*arguments, "--set", "kafka.group_session_min_ms=100"], {}, wait_for).wait_ready()
+    yield node
+    node.clean_up()
+
+
+@pytest.mark.timeout(RUN_LIMIT_S + 60)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_is_allowed_passes(patient_broker: RunningNode, suite: Path, tmp_path: Path, version: str) -> None:
+    (suite / "servers" / version / "kafka-bin").mkdir(parents=True)
+    report = tmp_path / "report.xml"
+    environment = os.environ | {
+        "KAFKA_VERSION": version,
+        "KAFKA_URI": f"kafka://{patient_broker.bootstrap}",
+        "PYTHONPATH": str(suite),
+    }
+    plain = ["-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:logging", "-p", "no:xdist"]
+    command = [sys.executable, "-m", "pytest", "-q", *plain, "--timeout", "60", "--tb", "short", f"--junitxml={report}"]
+    ended = subprocess.run(
+        [*command, *FILES], cwd=suite, env=environment, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False
+    )
+    passed = {
+        f"{case.get('classname', '').rsplit('.', 1)[-1]}::{case.get('name')}"
+        for case in ElementTree.parse(report).iter("testcase")  # noqa: S314 - written by the run above
+        if not len([child for child in case if child.tag in ("failure", "error", "skipped")])
+    }
+    missing = allowed(version) - passed
+    assert not missing, f"{sorted(missing)}\n{ended.stdout[-8000:]}"
+    print("newly passing:", *sorted(f"{version} {name}" for name in passed - allowed(version)), sep="\n")
