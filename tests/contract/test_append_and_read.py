@@ -219,3 +219,27 @@ async def test_readers_of_one_place_see_it_whole_while_others_write(under_test: 
 
     _, *all_seen = await asyncio.gather(write(), follow(), follow())
     assert all_seen == [list(range(0, 2 * count, 2))] * 2
+
+
+async def test_the_size_of_a_partition_is_that_of_its_batches(under_test: LogUnderTest) -> None:
+    one, two = (await under_test.make_topic(partitions=2)).partition_numbers
+    first, second = batch_of(b"a"), batch_of(b"b", b"c" * 500)
+    await under_test.append(one, first)
+    await under_test.append(one, second)
+    assert under_test.log.size_bytes(one) == first.size_bytes + second.size_bytes
+    assert under_test.log.size_bytes(two) == 0
+    with pytest.raises(UnknownPartition):
+        under_test.log.size_bytes(99)
+
+
+async def test_the_size_goes_down_with_what_is_deleted(under_test: LogUnderTest) -> None:
+    number = await under_test.make_partition(settings={"segment.bytes": "14"})
+    await under_test.append_each(number, b"a", b"b", b"c")
+    before = under_test.log.size_bytes(number)
+    await under_test.log.delete_records(number, 2)
+    assert 0 < under_test.log.size_bytes(number) < before
+
+
+async def test_the_room_of_a_log_is_no_less_than_what_is_free_of_it(under_test: LogUnderTest) -> None:
+    room = await under_test.log.room()
+    assert room.total_bytes >= room.free_bytes

@@ -40,6 +40,25 @@ async def test_a_cancelled_watch_hears_nothing_more(under_test: LogUnderTest) ->
     staying.cancel()
 
 
+async def test_a_watch_hears_of_the_end_of_its_partition(under_test: LogUnderTest) -> None:
+    kept, deleted = await under_test.make_topic(), await under_test.make_topic()
+    (number,) = deleted.partition_numbers
+    heard: list[int] = []
+    watch = under_test.log.watch([*kept.partition_numbers, number], heard.append)
+    await under_test.log.delete_topic(deleted.id)
+    await until(lambda: heard == [number])
+    watch.cancel()
+
+
+async def test_a_wait_ends_with_its_partition(under_test: LogUnderTest) -> None:
+    topic = await under_test.make_topic()
+    (number,) = topic.partition_numbers
+    waiting = asyncio.create_task(under_test.log.wait({number: 0}, timeout_s=30))
+    await asyncio.sleep(0)
+    await under_test.log.delete_topic(topic.id)
+    assert await waiting
+
+
 async def test_what_was_refused_or_known_already_is_no_news(under_test: LogUnderTest) -> None:
     number = await under_test.make_partition()
     await under_test.append(number, sent(b"a", sequence=0))

@@ -181,6 +181,9 @@ class SimulatedDisk:
     def free_bytes(self) -> int:
         return max(0, self.capacity_bytes - sum(len(inode.content) for inode in self.names_now.values()))
 
+    def total_bytes(self) -> int:
+        return self.capacity_bytes
+
     def allocate(self, name: str, size: int) -> None:
         file = self.open(name, create=True)
         file.write([bytes(size)], 0, size)

@@ -23,6 +23,9 @@ from braidmq.store import Catalog
 
 ResultT = TypeVar("ResultT")
 
+SettingsChange = Callable[[Mapping[str, str]], Mapping[str, str]]
+"""From what is set to what shall be set."""
+
 NO_ID = UUID(int=0)
 PARTITIONS_MAX = 10_000
 """The most that one topic may have."""
@@ -138,7 +141,7 @@ class Topics:
             )
         _check_partitions(partitions)
 
-    async def configure(self, topic: Topic, change: Callable[[Mapping[str, str]], Mapping[str, str]]) -> Topic:
+    async def configure(self, topic: Topic, change: SettingsChange) -> Topic:
         """Set what `change` makes of the texts that are set now; a setting that it leaves out has its default again.
 
         Changes that come at the same time do not undo each other. `change` must only compute; what it raises is
@@ -146,9 +149,13 @@ class Topics:
         """
 
         def revise(current: Topic) -> Topic:
-            return msgspec.structs.replace(current, **fields_of(change(texts_of(current)))._asdict())
+            return self.plan_configuration(current, change)
 
         return await self._to_its_end(self._change(self._catalog.revise_topic(topic.id, revise)))
+
+    def plan_configuration(self, topic: Topic, change: SettingsChange) -> Topic:
+        """The topic as `configure` would make it. Raises what `configure` would."""
+        return msgspec.structs.replace(topic, **fields_of(change(texts_of(topic)))._asdict())
 
     def effective(self, topic: Topic) -> list[Effective]:
         """Every setting as it counts for the topic, by name."""

@@ -22,6 +22,7 @@ __all__ = [
     "GroupOffset",
     "Log",
     "ProducerState",
+    "Room",
     "TimedOffset",
     "Watch",
 ]

@@ -88,6 +88,13 @@ class GroupOffset(NamedTuple):
     committed_ms: int = -1
 
 
+class Room(NamedTuple):
+    """How much the place of a log can hold, and how much of that is free; -1 where nobody can say."""
+
+    total_bytes: int
+    free_bytes: int
+
+
 class Watch(Protocol):
     """A standing wish to hear of new data; ends with `cancel`."""
 
@@ -107,6 +114,14 @@ class Log(Protocol):
 
     def bounds(self, number: int) -> Bounds:
         """Raises UnknownPartition."""
+        ...
+
+    def size_bytes(self, number: int) -> int:
+        """How much the partition's messages take up where they are kept. Raises UnknownPartition."""
+        ...
+
+    async def room(self) -> Room:
+        """Of the place where this log keeps its messages."""
         ...
 
     def read_now(self, number: int, offset: int, bytes_max: int, *, committed: bool = False) -> Fetched | None:
@@ -134,11 +149,12 @@ class Log(Protocol):
         ...
 
     def watch(self, numbers: Iterable[int], on_data: Callable[[int], None]) -> Watch:
-        """Call `on_data(number)` whenever a partition's readers have more to read, until the watch is cancelled."""
+        """Call `on_data(number)` whenever a partition's readers have more to read, until the watch is cancelled; and
+        once when the partition is deleted."""
         ...
 
     async def wait(self, positions: Mapping[int, int], timeout_s: float) -> bool:
-        """Whether one of the partitions had data at its position before the time was over."""
+        """Whether one of the partitions had data at its position, or was deleted, before the time was over."""
         ...
 
     async def create_topic(self, topic: Topic) -> None:

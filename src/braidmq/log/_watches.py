@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from braidmq.log._port import Log
+from braidmq.model import BraidError
 
 OnData = Callable[[int], None]
 
@@ -47,7 +48,11 @@ async def wait_for_data(log: Log, positions: Mapping[int, int], timeout_s: float
     arrived = asyncio.Event()
 
     def on_data(number: int) -> None:
-        if log.bounds(number).end > positions[number]:
+        try:
+            is_news = log.bounds(number).end > positions[number]
+        except BraidError:
+            is_news = True  # the partition is gone, which reading it will say
+        if is_news:
             arrived.set()
 
     watch = log.watch(positions, on_data)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from braidmq.log._policy import Policy, policy_of
-from braidmq.log._port import Appended, AppendResult, Bounds, Fetched, GroupOffset, ProducerState, TimedOffset
+from braidmq.log._port import Appended, AppendResult, Bounds, Fetched, GroupOffset, ProducerState, Room, TimedOffset
 from braidmq.log._producers import Producers
 from braidmq.log._retention import Piece, pieces_expired
 from braidmq.log._survivors import Survivors, is_compaction_due
@@ -198,6 +198,12 @@ class MemoryLog:
     def bounds(self, number: int) -> Bounds:
         return self._partition(number).bounds()
 
+    def size_bytes(self, number: int) -> int:
+        return _size_bytes(self._partition(number).batches)
+
+    async def room(self) -> Room:
+        return Room(-1, -1)
+
     def read_now(self, number: int, offset: int, bytes_max: int, *, committed: bool = False) -> Fetched:
         return self._partition(number).read(offset, bytes_max, committed=committed)
 
@@ -240,7 +246,7 @@ class MemoryLog:
     async def delete_topic(self, topic_id: UUID) -> None:
         self._check_open()
         for number in self._topics.pop(topic_id, ()):
-            del self._partitions[number]
+            wake(self._partitions.pop(number), number)
             for group in list(self._groups):
                 self._forget_offsets(group, [number])
 

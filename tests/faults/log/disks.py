@@ -80,6 +80,9 @@ class MemoryDisk:
     def free_bytes(self) -> int:
         return 1 << 40
 
+    def total_bytes(self) -> int:
+        return 1 << 41
+
     def allocate(self, name: str, size: int) -> None:
         self.files[name] = bytearray(size)
 
@@ -141,6 +144,10 @@ class FaultyDisk:
     def free_bytes(self) -> int:
         self.note("free_bytes", "")
         return self._disk.free_bytes()
+
+    def total_bytes(self) -> int:
+        self.note("total_bytes", "")
+        return self._disk.total_bytes()
 
     def allocate(self, name: str, size: int) -> None:
         self.note("allocate", name)

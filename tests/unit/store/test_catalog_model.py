@@ -18,6 +18,7 @@ from braidmq.model.errors import (
     AlreadyExists,
     BraidError,
     InstanceInUse,
+    InvalidName,
     InvalidPartitions,
     UnknownGroup,
     UnknownInstance,
@@ -76,7 +77,8 @@ class CatalogMachine(RuleBasedStateMachine):
         if instance not in self.instances:
             return self.refused(UnknownInstance, create)
         if (instance, name.replace(".", "_")) in claimed:
-            return self.refused(AlreadyExists, create)
+            taken = any((each.instance, each.name) == (instance, name) for each in self.live())
+            return self.refused(AlreadyExists if taken else InvalidName, create)
         topic = self.run(create)
         assert topic.partition_numbers == tuple(range(self.next_number, self.next_number + partitions))
         assert topic.id not in self.topics

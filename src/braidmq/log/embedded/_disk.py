@@ -68,6 +68,8 @@ class Disk(Protocol):
 
     def free_bytes(self) -> int: ...
 
+    def total_bytes(self) -> int: ...
+
     def allocate(self, name: str, size: int) -> None:
         """A file that really takes up this much room."""
         ...
@@ -191,6 +193,10 @@ class RealDisk:
     def free_bytes(self) -> int:
         status = os.statvfs(self._folder)
         return status.f_bavail * status.f_frsize
+
+    def total_bytes(self) -> int:
+        status = os.statvfs(self._folder)
+        return status.f_blocks * status.f_frsize
 
     def allocate(self, name: str, size: int) -> None:
         descriptor = os.open(self._folder / name, os.O_RDWR | os.O_CLOEXEC | os.O_CREAT, 0o640)

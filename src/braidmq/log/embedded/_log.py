@@ -13,7 +13,7 @@ from uuid import UUID
 
 import structlog
 
-from braidmq.log._port import AppendResult, Bounds, Fetched, GroupOffset, ProducerState, TimedOffset
+from braidmq.log._port import AppendResult, Bounds, Fetched, GroupOffset, ProducerState, Room, TimedOffset
 from braidmq.log._watches import PartitionWatch, wait_for_data
 from braidmq.log.embedded._checkpoint import (
     Checkpoint,
@@ -266,6 +266,14 @@ class EmbeddedLog:
 
     def bounds(self, number: int) -> Bounds:
         return self._partition(number).bounds()
+
+    def size_bytes(self, number: int) -> int:
+        partition = self._partition(number)
+        return sum(segment.size_bytes for segment in partition.segments) + partition.tail_bytes
+
+    async def room(self) -> Room:
+        disk = self._engine.disk
+        return await self._loop.run_in_executor(self._readers, lambda: Room(disk.total_bytes(), disk.free_bytes()))
 
     def _partition(self, number: int) -> PartitionLog:
         partition = self._engine.partitions.get(number)

@@ -14,10 +14,6 @@ LEADER_EPOCH = 0
 """One node leads every partition for ever, so there is only the first epoch."""
 
 
-REPLICATION_FACTOR = 1
-"""One node keeps every partition, once."""
-
-
 class NodeFacts(NamedTuple):
     """What clients may know of how this node is set up."""
 

@@ -10,17 +10,16 @@ from collections import Counter
 
 from braidmq.core.access import Action, ResourceKind
 from braidmq.model import BraidError, Topic
-from braidmq.model.errors import InvalidAssignment, InvalidReplication, InvalidSetting
+from braidmq.model.errors import InvalidAssignment, InvalidSetting
 from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._configs import topic_config
 from braidmq.protocols.kafka._deadline import finished_within
 from braidmq.protocols.kafka._errors import error_code
 from braidmq.protocols.kafka._operations import answers
-from braidmq.protocols.kafka._services import REPLICATION_FACTOR, KafkaServices
+from braidmq.protocols.kafka._replicas import DEFAULT, REPLICATION_FACTOR, check_replicas, check_replication
+from braidmq.protocols.kafka._services import KafkaServices
 from braidmq.protocols.kafka.codec import NO_UUID, ApiKey, ErrorCode
 from braidmq.protocols.kafka.codec.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
-
-_DEFAULT = -1
 
 _Asked = CreateTopicsRequest.CreatableTopic
 _Result = CreateTopicsResponse.CreatableTopicResult
@@ -77,21 +76,11 @@ def _partitions(services: KafkaServices, asked: _Asked) -> int:
     if asked.assignments:
         return _assigned_partitions(services, asked)
     check_replication(asked.replication_factor)
-    return services.topics.partitions if asked.num_partitions == _DEFAULT else asked.num_partitions
-
-
-def check_replication(factor: int) -> None:
-    """Raises InvalidReplication."""
-    if factor not in (_DEFAULT, REPLICATION_FACTOR):
-        raise InvalidReplication(
-            "Replication factor must be larger than 0, or -1 to use the default value."
-            if factor < 1
-            else f"The target replication factor of {factor} cannot be reached because only 1 broker(s) are registered."
-        )
+    return services.topics.partitions if asked.num_partitions == DEFAULT else asked.num_partitions
 
 
 def _assigned_partitions(services: KafkaServices, asked: _Asked) -> int:
-    if asked.replication_factor != _DEFAULT or asked.num_partitions != _DEFAULT:
+    if asked.replication_factor != DEFAULT or asked.num_partitions != DEFAULT:
         raise InvalidAssignment(
             "with an assignment of replicas, the number of partitions and the replication factor are -1"
         )
@@ -99,16 +88,8 @@ def _assigned_partitions(services: KafkaServices, asked: _Asked) -> int:
     if sorted(indexes) != list(range(len(indexes))):
         raise InvalidAssignment("an assignment of replicas names every partition from 0 on, each of them once")
     for each in asked.assignments:
-        check_assignment(services, each.broker_ids)
+        check_replicas(services, each.broker_ids)
     return len(indexes)
-
-
-def check_assignment(services: KafkaServices, broker_ids: list[int]) -> None:
-    """Raises InvalidAssignment for anything but one replica on this node."""
-    if broker_ids != [services.node_id]:
-        raise InvalidAssignment(
-            f"every partition has one replica, on node {services.node_id}; it cannot be on {broker_ids}"
-        )
 
 
 def _settings(asked: _Asked) -> dict[str, str]:
