@@ -141,6 +141,7 @@ class ClassicGroup:
         InconsistentProtocol, InstanceFenced, GroupFull, RebalanceInProgress."""
         if not self._has_room(join.member_id):
             self._forget(join.member_id)
+            self._complete_if_all_joined()
             raise GroupFull(f"the group {self.name!r} may have {self._home.limits.members_max} members")
         if not self._can_work_with(join):
             raise InconsistentProtocol(
