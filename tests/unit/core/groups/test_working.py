@@ -7,6 +7,7 @@ from braidmq.model.errors import (
     InconsistentProtocol,
     InstanceFenced,
     InvalidGroup,
+    MemberIdRequired,
     RebalanceInProgress,
     StoreFailed,
     UnknownMember,
@@ -46,6 +47,25 @@ async def test_a_member_that_the_leader_left_out_gets_an_empty_assignment(world:
     await joining
     await one.sync({one.member_id: b"all", "nobody": b"x"})
     assert (await two.sync()).assignment == b""
+
+
+async def test_a_leader_that_repeats_itself_changes_nothing(world: World) -> None:
+    one, two = world.member("one"), world.member("two")
+    await one.join()
+    joining = await two.begin_join()
+    await one.join()
+    await joining
+    world.keeper.is_holding = True
+    first = await one.begin_sync({one.member_id: b"a", two.member_id: b"b"})
+    second = await one.begin_sync({one.member_id: b"b", two.member_id: b"a"})
+    world.keeper.is_holding = False
+    world.keeper.release()
+    with pytest.raises(RebalanceInProgress):
+        await first
+    assert (await second).assignment == b"a"
+    assert (await two.sync()).assignment == b"b"
+    await world.crash()
+    assert (await one.sync()).assignment == b"a"
 
 
 async def test_an_assignment_for_another_protocol_is_refused(world: World) -> None:
@@ -203,10 +223,9 @@ async def test_a_member_that_leaves_while_it_joins_is_answered(world: World) -> 
 async def test_a_pending_member_that_leaves_disturbs_nobody(world: World) -> None:
     one, two = world.member("one"), world.member("two")
     await assemble(world, one)
-    try:
+    with pytest.raises(MemberIdRequired) as required:
         await world.groups.join(two._join())
-    except Exception as required:  # noqa: BLE001 - only the id is wanted
-        two.member_id = required.member_id  # type: ignore[attr-defined]
+    two.member_id = required.value.member_id
     assert await world.groups.leave("g", [Leaver(two.member_id)]) == [None]
     assert state(world) is GroupState.STABLE
 
