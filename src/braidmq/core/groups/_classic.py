@@ -107,6 +107,8 @@ class ClassicGroup:
         self._join_left_ms = 0
         self._sync_deadline = Deadline(home.clock, self._sync_time_over)
         self._unsynced: set[str] = set()
+        self._assigned_generation = NO_GENERATION
+        """Whose assignment has come; a leader that repeats itself changes nothing."""
         self._known_by: Counter[str] = Counter()
         """How many members know a protocol."""
 
@@ -141,6 +143,7 @@ class ClassicGroup:
         InconsistentProtocol, InstanceFenced, GroupFull, RebalanceInProgress."""
         if not self._has_room(join.member_id):
             self._forget(join.member_id)
+            self._complete_if_all_joined()
             raise GroupFull(f"the group {self.name!r} may have {self._home.limits.members_max} members")
         if not self._can_work_with(join):
             raise InconsistentProtocol(
@@ -359,7 +362,8 @@ class ClassicGroup:
         if self.state is _STABLE:
             return _done(self._synced(member))
         waiting = member.resync()
-        if member.id == self.leader:
+        if member.id == self.leader and self._assigned_generation != self.generation:
+            self._assigned_generation = self.generation
             assignments = {member_id: sync.assignments.get(member_id, b"") for member_id in self.members}
             kept = self._keep(assignments=assignments)
             self._after(kept, partial(self._assignment_kept, self.generation, assignments))

@@ -8,6 +8,7 @@ import asyncio
 import uuid
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, Protocol
+from uuid import UUID
 
 import structlog
 
@@ -30,7 +31,7 @@ from braidmq.core.groups._words import (
     TopicsOf,
 )
 from braidmq.log import GroupOffset, Log
-from braidmq.model import BraidError, Topic
+from braidmq.model import BraidError, Partition, Topic
 from braidmq.model.errors import (
     InvalidGroup,
     InvalidSession,
@@ -40,7 +41,7 @@ from braidmq.model.errors import (
     UnknownGroup,
     UnknownMember,
 )
-from braidmq.store import Catalog, Change, TopicChanged
+from braidmq.store import Change, TopicChanged
 
 _logger = structlog.get_logger(__name__)
 
@@ -55,6 +56,16 @@ class Keeper(PendingKeeper, Protocol):
     async def delete(self, group: str) -> None: ...
 
 
+class Directory(Protocol):
+    """Which topics there are; see `store.Catalog`."""
+
+    def partition_by_number(self, number: int) -> Partition | None: ...
+
+    def topic_by_id(self, topic_id: UUID) -> Topic | None: ...
+
+    def subscribe(self, callback: Callable[[Change], None]) -> Callable[[], None]: ...
+
+
 def _no_topics(_: bytes) -> frozenset[str] | None:
     return None
 
@@ -64,7 +75,7 @@ class Groups:
 
     def __init__(
         self,
-        catalog: Catalog,
+        catalog: Directory,
         log: Log,
         keeper: Keeper,
         pending: PendingOffsets,
@@ -90,7 +101,7 @@ class Groups:
     @classmethod
     async def open(
         cls,
-        catalog: Catalog,
+        catalog: Directory,
         log: Log,
         keeper: Keeper,
         *,

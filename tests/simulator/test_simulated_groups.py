@@ -1,0 +1,83 @@
+"""Thousands of steps in the lives of groups, each one replayable from its seed.
+
+BRAID_SIMULATOR_SEED=1234 ./braid test -- tests/simulator/test_simulated_groups.py     one world again
+"""
+
+import asyncio
+import os
+import time
+
+import pytest
+import structlog
+
+from braidmq.core.groups._classic import ClassicGroup
+from simulator.groups_world import GroupsWorld
+
+LIVES = 4
+STEPS = 150
+
+
+@pytest.fixture(autouse=True)
+def silence() -> None:
+    """A line for every generation would take longer than the generation."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+
+
+async def run_world(seed: int) -> GroupsWorld:
+    """One world through several lives; a failure names the seed and the life."""
+    world = await GroupsWorld(seed).start()
+    for life in range(LIVES):
+        try:
+            await world.live(STEPS)
+        except Exception as error:
+            raise AssertionError(f"seed {seed}, life {life}, step {world.steps}: {error!r}") from error
+    return world
+
+
+async def run_seeds(first: int, seconds: float) -> dict[str, int]:
+    if seed := os.environ.get("BRAID_SIMULATOR_SEED"):
+        return (await run_world(int(seed))).counts
+    total: dict[str, int] = {"steps": 0}
+    seed_number, until = first, time.monotonic() + seconds
+    while time.monotonic() < until:
+        world = await run_world(seed_number)
+        total["steps"] += world.steps
+        for what, count in world.counts.items():
+            total[what] = total.get(what, 0) + count
+        seed_number += 1
+    print(f"{total} in {seconds} s, seeds {first} to {seed_number - 1}")
+    return total
+
+
+async def test_every_promise_holds_whatever_members_store_and_time_do() -> None:
+    total = await run_seeds(0, 10.0)
+    assert min(total[what] for what in ("joins", "syncs", "commits", "leaves", "crashes")) > 0
+
+
+async def test_a_group_that_does_not_keep_its_generations_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The simulator itself must be able to fail."""
+
+    def keep_nothing(_: ClassicGroup, **__: object) -> "asyncio.Future[None]":
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        future.set_result(None)
+        return future
+
+    monkeypatch.setattr(ClassicGroup, "_keep", keep_nothing)
+    with pytest.raises(AssertionError, match="seed"):
+        await run_seeds(0, 30.0)
+
+
+async def test_a_group_that_believes_every_generation_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def believe(group: ClassicGroup, identity: object) -> object:
+        return group._known(identity.member_id, identity.instance_id)  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(ClassicGroup, "_in_generation", believe)
+    with pytest.raises(AssertionError, match="is believed"):
+        await run_seeds(0, 30.0)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+async def test_every_promise_holds_through_hundreds_of_thousands_of_steps() -> None:
+    total = await run_seeds(1_000_000, 300.0)
+    assert total["steps"] > 100_000
