@@ -62,13 +62,15 @@ class Rows(IdSource, Protocol):
 class _Entry:
     """One transactional id. `lock` is held by whoever changes it."""
 
-    __slots__ = ("current", "id", "is_closing", "is_gone", "is_unsaved", "lock")
+    __slots__ = ("changes", "current", "id", "is_closing", "is_gone", "is_unsaved", "lock")
 
     def __init__(self, id: str, current: Transaction | None = None) -> None:
         self.id = id
         self.current = current
         """What holds now; None until the first call for this id is done."""
         self.lock = asyncio.Lock()
+        self.changes = 0
+        """How many are under way or wait for their turn."""
         self.is_closing = False
         """The end is being decided: no more records."""
         self.is_unsaved = False
@@ -99,7 +101,7 @@ class Transactions:
         self._ids = ProducerIds(rows)
         self._by_id: dict[str, _Entry] = {}
         self._by_producer: dict[int, _Entry] = {}
-        self._active: set[_Entry] = set()
+        self._active: dict[_Entry, None] = {}
         """Those that something is open in, or left to do for."""
         self._expired_at_ms = now_ms()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -157,17 +159,30 @@ class Transactions:
     # A transaction grows.
 
     async def add(
-        self, id: str, producer: ProducerIdentity, partitions: Iterable[int] = (), groups: Iterable[str] = ()
+        self,
+        id: str,
+        producer: ProducerIdentity,
+        partitions: Iterable[int] = (),
+        groups: Iterable[str] = (),
+        *,
+        then: Callable[[], None] | None = None,
     ) -> None:
-        """Take partitions and groups into the producer's transaction, which is opened by that.
+        """Take partitions and groups into the producer's transaction, which is opened by that. `then` is called in
+        turn: before anything that came later is done, and while what was added holds.
 
         Raises InvalidProducerId, ProducerFenced, ConcurrentTransactions, StoreFailed.
         """
         entry = self._known(id)
-        await self._in_turn(entry, partial(self._add, entry, producer, frozenset(partitions), frozenset(groups)))
+        members = frozenset(partitions), frozenset(groups)
+        await self._in_turn(entry, partial(self._add, entry, producer, *members, then))
 
     async def _add(
-        self, entry: _Entry, producer: ProducerIdentity, partitions: frozenset[int], groups: frozenset[str]
+        self,
+        entry: _Entry,
+        producer: ProducerIdentity,
+        partitions: frozenset[int],
+        groups: frozenset[str],
+        then: Callable[[], None] | None = None,
     ) -> None:
         current = self._current(entry)
         steps.check_producer(current, producer)
@@ -177,6 +192,8 @@ class Transactions:
         is_open = current.state is TransactionState.ONGOING
         if not (is_open and partitions <= current.partitions and groups <= current.groups):
             await self._save(entry, steps.with_members(current, partitions, groups, self._now_ms()))
+        if then is not None:
+            then()
 
     def check_batch(self, batch: Batch, number: int) -> BraidError | None:
         """Why a transactional batch may not go to the partition; None if it may. The answer holds until the caller
@@ -193,6 +210,11 @@ class Transactions:
             return InvalidTransactionState(f"{current.id!r} has no open transaction that this partition was added to")
         return None
 
+    def is_changing(self, producer_id: int) -> bool:
+        """Whether something that the producer asked for before is not done yet."""
+        entry = self._by_producer.get(producer_id)
+        return entry is not None and entry.changes > 0
+
     def contains(self, id: str, producer: ProducerIdentity, partition: int) -> bool:
         """Whether the partition is in the producer's transaction. Raises InvalidProducerId, ProducerFenced,
         ConcurrentTransactions."""
@@ -203,16 +225,34 @@ class Transactions:
         return partition in current.partitions
 
     async def commit_offsets(
-        self, id: str, producer: ProducerIdentity, group: str, member: Any, offsets: Mapping[int, GroupOffset]
+        self,
+        id: str,
+        producer: ProducerIdentity,
+        group: str,
+        member: Any,
+        offsets: Mapping[int, GroupOffset],
+        *,
+        adds_group: bool = False,
     ) -> None:
-        """Keep a group's offsets until the transaction ends. Raises InvalidProducerId, ProducerFenced,
-        InvalidTransactionState, and what the group has against it."""
+        """Keep a group's offsets until the transaction ends. The group must have been added, or is so now.
+
+        Raises InvalidProducerId, ProducerFenced, InvalidTransactionState, ConcurrentTransactions, StoreFailed, and
+        what the group has against it.
+        """
         entry = self._known(id)
-        await self._in_turn(entry, partial(self._commit_offsets, entry, producer, group, member, offsets))
+        await self._in_turn(entry, partial(self._commit_offsets, entry, producer, group, member, offsets, adds_group))
 
     async def _commit_offsets(
-        self, entry: _Entry, producer: ProducerIdentity, group: str, member: Any, offsets: Mapping[int, GroupOffset]
+        self,
+        entry: _Entry,
+        producer: ProducerIdentity,
+        group: str,
+        member: Any,
+        offsets: Mapping[int, GroupOffset],
+        adds_group: bool,
     ) -> None:
+        if adds_group:
+            await self._add(entry, producer, frozenset(), frozenset([group]))
         current = self._current(entry)
         steps.check_producer(current, producer)
         if current.state is not TransactionState.ONGOING or group not in current.groups:
@@ -401,7 +441,8 @@ class Transactions:
 
     async def _in_turn(self, entry: _Entry, change: Callable[[], Awaitable[T]]) -> T:
         """Run the change when no other is under way, to its end, even if the caller is cancelled."""
-        task = asyncio.get_running_loop().create_task(_locked(entry.lock, change))
+        entry.changes += 1
+        task = asyncio.get_running_loop().create_task(_locked(entry, change))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return await asyncio.shield(task)
@@ -426,7 +467,7 @@ class Transactions:
         except BaseException:
             if not is_new:
                 entry.is_unsaved = True
-                self._active.add(entry)
+                self._active[entry] = None
             raise
         entry.is_unsaved = False
         self._show(entry, transaction)
@@ -438,22 +479,25 @@ class Transactions:
             self._by_producer.pop(before.producer_id, None)
         self._by_producer[transaction.producer_id] = entry
         if transaction.state.is_idle and not entry.is_unsaved:
-            self._active.discard(entry)
+            self._active.pop(entry, None)
         else:
-            self._active.add(entry)
+            self._active[entry] = None
 
     def _forget(self, entry: _Entry) -> None:
         entry.is_gone = True
         self._by_id.pop(entry.id, None)
-        self._active.discard(entry)
+        self._active.pop(entry, None)
         if entry.current is not None:
             self._by_producer.pop(entry.current.producer_id, None)
             entry.current = None
 
 
-async def _locked(lock: asyncio.Lock, change: Callable[[], Awaitable[T]]) -> T:
-    async with lock:
-        return await change()
+async def _locked(entry: _Entry, change: Callable[[], Awaitable[T]]) -> T:
+    try:
+        async with entry.lock:
+            return await change()
+    finally:
+        entry.changes -= 1
 
 
 def _is_timed_out(transaction: Transaction, now_ms: int) -> bool:

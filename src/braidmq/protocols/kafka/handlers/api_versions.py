@@ -2,7 +2,9 @@
 
 Answers any version, because clients ask before they know: a version we do not have gets an answer of version 0 with
 error 35 and our ranges. The response's header never has tagged fields. Produce and Fetch are offered from version 0:
-some clients turn compression on only where they see old versions.
+some clients turn compression on only where they see old versions. Features tell newer clients which of several ways to
+use: `transaction.version` 2 is that a transaction's partitions are added by writing to them, and that its end gives the
+producer a new epoch.
 """
 
 import re
@@ -13,6 +15,10 @@ from braidmq.protocols.kafka._operations import Handler, answers, operations
 from braidmq.protocols.kafka.codec import ApiKey, ErrorCode
 from braidmq.protocols.kafka.codec.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
+_FEATURES = {"transaction.version": 2}
+_FEATURES_EPOCH = 0
+"""They never change while a node lives."""
+_FEATURES_FROM_ZERO_MIN_VERSION = 4
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?\Z")
 
 
@@ -23,7 +29,24 @@ def api_versions(call: Call[ApiVersionsRequest]) -> ApiVersionsResponse:
         if not (_SOFTWARE.match(name) and _SOFTWARE.match(version)):
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
         call.client.software_name, call.client.software_version = name, version
-    return ApiVersionsResponse(api_keys=_ranges(operations))
+    return ApiVersionsResponse(
+        api_keys=_ranges(operations),
+        supported_features=_supported(call.version),
+        finalized_features_epoch=_FEATURES_EPOCH,
+        finalized_features=[
+            ApiVersionsResponse.FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
+            for name, level in _FEATURES.items()
+        ],
+    )
+
+
+def _supported(version: int) -> list[ApiVersionsResponse.SupportedFeatureKey]:
+    """Older clients cannot read a feature that begins at 0."""
+    lowest = 0 if version >= _FEATURES_FROM_ZERO_MIN_VERSION else 1
+    return [
+        ApiVersionsResponse.SupportedFeatureKey(name=name, min_version=lowest, max_version=level)
+        for name, level in _FEATURES.items()
+    ]
 
 
 def unsupported_version(operations: Operations[int, Handler]) -> ApiVersionsResponse:

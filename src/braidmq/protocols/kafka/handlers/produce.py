@@ -3,7 +3,9 @@
 Versions 0 to 2 carry message sets of the old formats, which are made into one batch. From version 3 on a partition's
 records are exactly one batch of format 2. acks 1 and all mean the same here: answered when stored as `log.flush` says.
 acks 0 gets no answer, and a closed connection where something was refused. A batch of a transaction needs one that is
-open and has its partition, else INVALID_TXN_STATE (TRANSACTION_ABORTABLE for clients that know it).
+open and has its partition, else INVALID_TXN_STATE (TRANSACTION_ABORTABLE for clients that know it). From version 12 on
+the partition is added by this, which has to be durable before the records are stored; what follows on the same
+connection waits behind it, so that sequences stay in order.
 """
 
 import asyncio
@@ -11,9 +13,16 @@ import time
 from typing import Final
 
 from braidmq.core.access import Action, ResourceKind
+from braidmq.core.transactions import ProducerIdentity
 from braidmq.log import AppendResult
 from braidmq.model import BraidError, Topic
-from braidmq.model.errors import InvalidRecord, InvalidTransactionState, UnsupportedCompression
+from braidmq.model.errors import (
+    InvalidRecord,
+    InvalidTransactionState,
+    ProducerFenced,
+    StoreFailed,
+    UnsupportedCompression,
+)
 from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._errors import CloseConnection, error_code
 from braidmq.protocols.kafka._operations import answers
@@ -25,6 +34,7 @@ from braidmq.records import Batch, Codec, split_batches, upgrade_message_set
 _BATCHES_MIN_VERSION: Final = 3
 _ZSTD_MIN_VERSION: Final = 7
 _ABORTABLE_MIN_VERSION: Final = 11
+_ADDS_MIN_VERSION: Final = 12
 _ACKS: Final = (-1, 0, 1)
 
 _Partition = ProduceResponse.PartitionProduceResponse
@@ -43,12 +53,15 @@ def produce(call: Call[ProduceRequest]) -> "asyncio.Future[ProduceResponse | Non
 class _Produce:
     """One request, from its batches to its answer."""
 
-    __slots__ = ("_answer", "_call", "_entries", "_fates", "_now_ms")
+    __slots__ = ("_answer", "_call", "_entries", "_fates", "_members", "_must_add", "_now_ms")
 
     def __init__(self, call: Call[ProduceRequest]) -> None:
         self._call = call
         self._entries: list[tuple[int, Batch]] = []
         self._fates: list[_Fate] = []
+        self._members: dict[ProducerIdentity, list[int]] | None = None
+        """The partitions that producers write to in transactions, where that adds them."""
+        self._must_add = False
         self._now_ms = time.time_ns() // 1_000_000
         self._answer: asyncio.Future[ProduceResponse | None] = asyncio.get_running_loop().create_future()
 
@@ -80,18 +93,64 @@ class _Produce:
         return None
 
     def _check_transaction(self, number: int, batch: Batch) -> _Fate:
-        refused = self._call.services.transactions.check_batch(batch, number)
+        transactions = self._call.services.transactions
+        refused = transactions.check_batch(batch, number)
+        if self._call.version >= _ADDS_MIN_VERSION:
+            is_missing = isinstance(refused, InvalidTransactionState)
+            if refused is None or is_missing:
+                self._note_member(number, batch)
+                self._must_add = self._must_add or is_missing or transactions.is_changing(batch.producer_id)
+                return None
         if isinstance(refused, InvalidTransactionState) and self._call.version >= _ABORTABLE_MIN_VERSION:
             return ErrorCode.TRANSACTION_ABORTABLE
         return refused
 
+    def _note_member(self, number: int, batch: Batch) -> None:
+        if self._members is None:
+            self._members = {}
+        self._members.setdefault(ProducerIdentity(batch.producer_id, batch.producer_epoch), []).append(number)
+
     def begin(self) -> "asyncio.Future[ProduceResponse | None]":
         """The answer, which comes when the log has stored what it was given."""
+        if self._must_add and self._members:
+            return asyncio.ensure_future(self._add_and_append(self._members))
+        self._append()
+        return self._answer
+
+    def _append(self) -> None:
         if self._entries:
             self._call.services.log.append(self._entries).add_done_callback(self._stored)
         else:
             self._finish([])
-        return self._answer
+
+    async def _add_and_append(self, members: dict[ProducerIdentity, list[int]]) -> ProduceResponse | None:
+        """A request is of one producer, so that all of its partitions are added at once, and appended in turn."""
+        (producer, numbers), *others = members.items()
+        refused: BraidError | ErrorCode | None = ErrorCode.INVALID_REQUEST if others else None
+        if refused is None:
+            try:
+                await self._call.services.transactions.add(
+                    self._call.request.transactional_id or "", producer, numbers, then=self._append
+                )
+            except BraidError as error:
+                refused = _not_added(error)
+        if refused is not None:
+            self._refuse({number for each in members.values() for number in each}, refused)
+            self._append()
+        return await self._answer
+
+    def _refuse(self, numbers: set[int], why: BraidError | ErrorCode) -> None:
+        """Take the batches for these partitions out again."""
+        entries = iter(self._entries)
+        kept: list[tuple[int, Batch]] = []
+        for place, fate in enumerate(self._fates):
+            if fate is None:
+                entry = next(entries)
+                if entry[0] in numbers:
+                    self._fates[place] = why
+                else:
+                    kept.append(entry)
+        self._entries = kept
 
     def _stored(self, appended: "asyncio.Future[list[AppendResult]]") -> None:
         if not self._answer.done():
@@ -139,6 +198,15 @@ def _one_batch(records: Buffer | None, version: int) -> Batch:
     if version < _ZSTD_MIN_VERSION and batches[0].codec is Codec.ZSTD:
         raise UnsupportedCompression(f"zstd is not known in Produce version {version}")
     return batches[0]
+
+
+def _not_added(error: BraidError) -> BraidError | ErrorCode:
+    """What a producer is told when its partitions could not be added."""
+    if isinstance(error, ProducerFenced):
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    if isinstance(error, StoreFailed):
+        return ErrorCode.NOT_ENOUGH_REPLICAS
+    return error
 
 
 def _unknown(error: BraidError, *, by_id: bool) -> _Fate:

@@ -1,6 +1,6 @@
 """TxnOffsetCommit (28): offsets of a group that count when the transaction is committed.
 
-The group must have been added to the transaction before.
+The group must have been added to the transaction before; from version 5 on it is added by this.
 """
 
 import time
@@ -18,6 +18,7 @@ from braidmq.protocols.kafka.codec import ApiKey, ErrorCode
 from braidmq.protocols.kafka.codec.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
 _ABORTABLE_MIN_VERSION = 4
+_ADDS_MIN_VERSION = 5
 
 _Partition = TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition
 _Topic = TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic
@@ -61,7 +62,12 @@ async def _commit(call: Call[TxnOffsetCommitRequest], offsets: dict[int, GroupOf
     producer = ProducerIdentity(request.producer_id, request.producer_epoch)
     try:
         await call.services.transactions.commit_offsets(
-            request.transactional_id, producer, request.group_id, None, offsets
+            request.transactional_id,
+            producer,
+            request.group_id,
+            None,
+            offsets,
+            adds_group=call.version >= _ADDS_MIN_VERSION,
         )
     except ProducerFenced:
         return ErrorCode.INVALID_PRODUCER_EPOCH
