@@ -19,7 +19,7 @@ from braidmq.core.groups import GroupLimits, Groups
 from braidmq.core.health import Health
 from braidmq.core.metrics import Metric
 from braidmq.core.topics import Topics
-from braidmq.core.transactions import NoPendingOffsets, Transactions
+from braidmq.core.transactions import Transactions
 from braidmq.log.embedded import EmbeddedLog, LogOptions, Recovery
 from braidmq.model import BraidError
 from braidmq.model.errors import DataFolderUnusable
@@ -104,12 +104,12 @@ class Node:
             auto_create=topics.auto_create == "on",
             defaults=self._topic_defaults(),
         )
-        self.transactions = await self._recovered_transactions(store)
         self.cluster_id = await cluster_id(self.catalog)
         self.groups = await Groups.open(
             self.catalog, self.log, GroupStates(store), limits=self._group_limits(), topics_of=subscribed_topics
         )
         self._open.push_async_callback(self.groups.close)
+        self.transactions = await self._recovered_transactions(store)
 
     def _group_limits(self) -> GroupLimits:
         kafka = self.settings.kafka
@@ -131,7 +131,7 @@ class Node:
         transactions = Transactions(
             TransactionRows(store),
             self.log,
-            NoPendingOffsets(),
+            self.groups,
             timeout_max_ms=kafka.transaction_timeout_max_ms,
             expiry_ms=kafka.transactional_id_expiry_s * 1000,
         )

@@ -2,7 +2,7 @@
 
 from braidmq.core.transactions._coordinator import Transactions
 from braidmq.core.transactions._ids import ProducerIds
-from braidmq.core.transactions._offsets import NoPendingOffsets, PendingOffsets
+from braidmq.core.transactions._offsets import PendingOffsets
 from braidmq.core.transactions._steps import ProducerIdentity
 
-__all__ = ["NoPendingOffsets", "PendingOffsets", "ProducerIdentity", "ProducerIds", "Transactions"]
+__all__ = ["PendingOffsets", "ProducerIdentity", "ProducerIds", "Transactions"]

@@ -21,6 +21,7 @@ from typing import Any, Protocol, TypeVar
 
 import structlog
 
+from braidmq.core.groups import MemberIdentity
 from braidmq.core.transactions import _steps as steps
 from braidmq.core.transactions._ids import IdSource, ProducerIds
 from braidmq.core.transactions._offsets import PendingOffsets
@@ -229,7 +230,7 @@ class Transactions:
         id: str,
         producer: ProducerIdentity,
         group: str,
-        member: Any,
+        member: MemberIdentity | None,
         offsets: Mapping[int, GroupOffset],
         *,
         adds_group: bool = False,
@@ -247,7 +248,7 @@ class Transactions:
         entry: _Entry,
         producer: ProducerIdentity,
         group: str,
-        member: Any,
+        member: MemberIdentity | None,
         offsets: Mapping[int, GroupOffset],
         adds_group: bool,
     ) -> None:

@@ -1,17 +1,17 @@
 """What transactions need of groups: offsets that count only when the transaction does."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
+from braidmq.core.groups import MemberIdentity
 from braidmq.log import GroupOffset
-from braidmq.model.errors import UnknownGroup
 
 
 class PendingOffsets(Protocol):
     """Group offsets inside of transactions, by the producer that sends them."""
 
     async def commit_in_transaction(
-        self, group: str, producer_id: int, member: Any, offsets: Mapping[int, GroupOffset]
+        self, group: str, producer_id: int, member: MemberIdentity | None, offsets: Mapping[int, GroupOffset]
     ) -> None:
         """Keep the offsets, durably, until the producer's transaction ends. Raises what a plain commit does."""
         ...
@@ -19,13 +19,3 @@ class PendingOffsets(Protocol):
     async def end_transaction(self, producer_id: int, *, commit: bool) -> None:
         """Make all that the producer's transaction holds count, or forget it. Doing it again changes nothing."""
         ...
-
-
-class NoPendingOffsets:
-    """For a node without groups."""
-
-    async def commit_in_transaction(self, group: str, *_: object) -> None:
-        raise UnknownGroup(f"there is no group {group!r}")
-
-    async def end_transaction(self, producer_id: int, *, commit: bool) -> None:
-        """Nothing was ever kept."""

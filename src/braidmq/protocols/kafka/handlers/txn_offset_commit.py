@@ -6,6 +6,7 @@ The group must have been added to the transaction before; from version 5 on it i
 import time
 
 from braidmq.core.access import Action, ResourceKind
+from braidmq.core.groups import MemberIdentity
 from braidmq.core.transactions import ProducerIdentity
 from braidmq.log import GroupOffset
 from braidmq.model import BraidError
@@ -65,7 +66,7 @@ async def _commit(call: Call[TxnOffsetCommitRequest], offsets: dict[int, GroupOf
             request.transactional_id,
             producer,
             request.group_id,
-            None,
+            _member(request),
             offsets,
             adds_group=call.version >= _ADDS_MIN_VERSION,
         )
@@ -76,3 +77,10 @@ async def _commit(call: Call[TxnOffsetCommitRequest], offsets: dict[int, GroupOf
     except BraidError as error:
         return error_code(error)
     return ErrorCode.NONE
+
+
+def _member(request: TxnOffsetCommitRequest) -> MemberIdentity | None:
+    """Producers before version 3, and those that take their offsets from elsewhere, do not say who consumed."""
+    if not request.member_id and request.generation_id_or_member_epoch < 0:
+        return None
+    return MemberIdentity(request.member_id, request.generation_id_or_member_epoch, request.group_instance_id)
