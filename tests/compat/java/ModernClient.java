@@ -40,6 +40,8 @@ public class ModernClient {
             throw new IllegalStateException("the first producer was not fenced");
         } catch (org.apache.kafka.common.KafkaException fenced) {
             // what a zombie gets, under the name that its version has for it
+        } catch (ExecutionException fenced) {
+            check(fenced.getCause() instanceof org.apache.kafka.common.errors.ApiException, "fenced by " + fenced.getCause());
         }
         transaction(second, topic, "again", first, 8, true);
         second.close();
