@@ -42,7 +42,8 @@ async def alter_all(
 
 async def _alter(services: KafkaServices, alteration: Alteration, *, validate_only: bool) -> None:
     if alteration.resource_type in _NODES:
-        raise InvalidResource("the settings of a node are in its file, and cannot be changed from here")
+        _check_nothing_changes(alteration)
+        return
     if alteration.resource_type != ResourceType.TOPIC:
         raise InvalidResource(f"nothing can be set for resource type {alteration.resource_type}")
     topic = find_own_topic(services, alteration.resource_name)
@@ -50,6 +51,12 @@ async def _alter(services: KafkaServices, alteration: Alteration, *, validate_on
         services.topics.plan_configuration(topic, alteration.change)
     else:
         await services.topics.configure(topic, alteration.change)
+
+
+def _check_nothing_changes(alteration: Alteration) -> None:
+    """Tools tidy up what they might have set before, such as throttles; that nothing is set any more is true here."""
+    if alteration.change({}):
+        raise InvalidResource("the settings of a node are in its file, and cannot be changed from here")
 
 
 def check_unrepeated(names: Iterable[str]) -> None:

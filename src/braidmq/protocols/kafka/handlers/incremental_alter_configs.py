@@ -60,7 +60,6 @@ def _changed(resource: _Resource, defaults: Mapping[str, str], texts: Mapping[st
     changed = dict(texts)
     for config in resource.configs:
         if config.config_operation == _Operation.DELETE:
-            topic_setting(config.name)
             changed.pop(config.name, None)
         elif config.value is None:
             raise InvalidResource(f"Null value not supported for : {config.name}")
