@@ -195,6 +195,36 @@ async def test_nothing_is_compacted_before_enough_is_new(under_test: LogUnderTes
     assert (first.offset, first.key) == (0, b"0")
 
 
+async def test_what_is_younger_than_the_least_lag_stays_although_it_is_superseded(under_test: LogUnderTest) -> None:
+    number = await under_test.make_partition(settings=COMPACT | {"min.compaction.lag.ms": str(HOUR_MS)})
+    await under_test.append(number, keyed((b"k", b"1")))
+    await under_test.append(number, keyed((b"k", b"2")))
+    await under_test.append(number, keyed((b"k", b"3"), at_ms=BEGAN_MS + HOUR_MS))
+    await under_test.append(number, keyed((b"last", b""), at_ms=BEGAN_MS + HOUR_MS))
+    under_test.clock.now_ms += HOUR_MS - 1
+    assert set(await compacted(under_test, number)) == {0, 1, 2, 3}
+    under_test.clock.now_ms += 1
+    assert set(await compacted(under_test, number)) == {1, 2, 3}
+    under_test.clock.now_ms += HOUR_MS
+    assert set(await compacted(under_test, number)) == {2, 3}
+
+
+async def test_what_has_waited_for_the_greatest_lag_is_compacted_although_little_is_new(
+    under_test: LogUnderTest,
+) -> None:
+    settings = COMPACT | {"min.cleanable.dirty.ratio": "1.0", "max.compaction.lag.ms": str(HOUR_MS)}
+    number = await under_test.make_partition(settings=settings)
+    for at in range(10):
+        await under_test.append(number, keyed((b"%d" % at, b"x" * 1000)))
+    await under_test.log.maintain()
+    await under_test.append(number, keyed((b"0", b"new")))
+    await under_test.append(number, keyed((b"last", b"")))
+    under_test.clock.now_ms += HOUR_MS - 1
+    assert 0 in await compacted(under_test, number)
+    under_test.clock.now_ms += 1
+    assert 0 not in await compacted(under_test, number)
+
+
 async def test_what_an_aborted_transaction_wrote_goes(under_test: LogUnderTest) -> None:
     number = await under_test.make_partition(settings=COMPACT)
     await under_test.append(number, keyed((b"k", b"kept")))

@@ -20,6 +20,11 @@ _CODECS: Final = {
     **{codec.name.lower(): codec for codec in Codec if codec is not Codec.NONE},
 }
 
+_LEVELS: Final = {
+    Codec.GZIP: topic_settings.COMPRESSION_GZIP_LEVEL,
+    Codec.ZSTD: topic_settings.COMPRESSION_ZSTD_LEVEL,
+}
+
 
 class Admission(msgspec.Struct, frozen=True):
     """A topic's rules for new batches."""
@@ -31,6 +36,8 @@ class Admission(msgspec.Struct, frozen=True):
     needs_keys: bool = False
     codec: Codec | None = None
     """None stores what the producer chose."""
+    level: int | None = None
+    """How hard the codec tries; None for its own choice."""
 
     def admit(self, batch: Batch, now_ms: int) -> Batch:
         """The batch as it is to be stored. Raises MessageTooLarge, InvalidTimestamp, InvalidRecord, InvalidBatch."""
@@ -41,7 +48,7 @@ class Admission(msgspec.Struct, frozen=True):
         if self.needs_keys:
             _check_keys(batch)
         if self.codec is not None and self.codec != batch.codec:
-            batch = _compressed(batch, self.codec)
+            batch = _compressed(batch, self.codec, self.level)
         if self.append_time:
             return with_append_time(batch, now_ms)
         self._check_times(batch, now_ms)
@@ -83,14 +90,16 @@ class Admissions:
 def admission_of(topic: Topic) -> Admission:
     """Raises InvalidSetting."""
     texts = topic.settings
-    compression = topic_settings.COMPRESSION_TYPE.read(texts)
+    codec = _CODECS.get(topic_settings.COMPRESSION_TYPE.read(texts))
+    level = None if codec is None else _LEVELS.get(codec)
     return Admission(
         bytes_max=topic_settings.MAX_MESSAGE_BYTES.read(texts),
         append_time=topic_settings.MESSAGE_TIMESTAMP_TYPE.read(texts) == topic_settings.LOG_APPEND_TIME,
         before_max_ms=_time_limit(topic_settings.MESSAGE_TIMESTAMP_BEFORE_MAX_MS, texts),
         after_max_ms=_time_limit(topic_settings.MESSAGE_TIMESTAMP_AFTER_MAX_MS, texts),
         needs_keys=topic_settings.COMPACT in topic_settings.CLEANUP_POLICY.read(texts),
-        codec=_CODECS.get(compression),
+        codec=codec,
+        level=None if level is None else level.read(texts),
     )
 
 
@@ -110,10 +119,11 @@ def _check_keys(batch: Batch) -> None:
         raise InvalidRecord("a compacted topic takes no message without a key", rejected=rejected)
 
 
-def _compressed(batch: Batch, codec: Codec) -> Batch:
+def _compressed(batch: Batch, codec: Codec, level: int | None) -> Batch:
     return build_batch(
         read_records(batch),
         codec=codec,
+        level=level,
         base_offset=batch.base_offset,
         last_offset=batch.last_offset,
         producer_id=batch.producer_id,

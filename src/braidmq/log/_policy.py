@@ -21,20 +21,30 @@ class Policy(msgspec.Struct, frozen=True, array_like=True):
     delete: bool = True
     delete_retention_ms: int = DELETE_RETENTION_MS
     dirty_ratio: float = 0.5
+    lag_min_ms: int = 0
+    """For how long a record is sure to stay in a compacted topic."""
+    lag_max_ms: int = topic_settings.UNLIMITED
+    """How long a record may wait for its compaction."""
 
 
 def policy_of(topic: Topic, segment_bytes: int = SEGMENT_BYTES) -> Policy:
     """`segment_bytes` is for topics that say nothing about it. Raises InvalidSetting."""
     texts = topic.settings
     cleanup = topic_settings.CLEANUP_POLICY.read(texts)
+    is_compacted = topic_settings.COMPACT in cleanup
+    segment_ms = topic_settings.SEGMENT_MS.read(texts)
+    lag_max_ms = topic_settings.MAX_COMPACTION_LAG_MS.read(texts)
     own_segments = topic_settings.SEGMENT_BYTES.name in texts
     return Policy(
         retention_ms=topic.retention_ms,
         retention_bytes=topic.retention_bytes,
         segment_bytes=topic_settings.SEGMENT_BYTES.read(texts) if own_segments else segment_bytes,
-        segment_ms=topic_settings.SEGMENT_MS.read(texts),
-        compact=topic_settings.COMPACT in cleanup,
+        # Only what is in a finished file can be compacted.
+        segment_ms=min(segment_ms, lag_max_ms) if is_compacted else segment_ms,
+        compact=is_compacted,
         delete=topic_settings.DELETE in cleanup,
         delete_retention_ms=topic_settings.DELETE_RETENTION_MS.read(texts),
         dirty_ratio=topic_settings.MIN_CLEANABLE_DIRTY_RATIO.read(texts),
+        lag_min_ms=topic_settings.MIN_COMPACTION_LAG_MS.read(texts),
+        lag_max_ms=lag_max_ms,
     )

@@ -14,9 +14,16 @@ from braidmq.model.errors import InvalidBatch
 from braidmq.records import Batch, Record, build_batch, read_records, with_append_time
 
 
-def is_compaction_due(policy: Policy, new_bytes: int, total_bytes: int) -> bool:
-    """Whether enough of what could be compacted never was."""
-    return new_bytes > 0 and new_bytes >= policy.dirty_ratio * total_bytes
+def may_be_compacted(policy: Policy, latest_ms: int, now_ms: int) -> bool:
+    """Whether a piece of a partition whose newest record has this time is old enough; records may be ahead of time."""
+    return policy.lag_min_ms == 0 or latest_ms <= now_ms - policy.lag_min_ms
+
+
+def is_compaction_due(policy: Policy, new_bytes: int, total_bytes: int, waiting_since_ms: int, now_ms: int) -> bool:
+    """Whether enough of what could be compacted never was, or some of it has waited long enough."""
+    if new_bytes == 0:
+        return False
+    return new_bytes >= policy.dirty_ratio * total_bytes or now_ms - waiting_since_ms >= policy.lag_max_ms
 
 
 class Survivors:

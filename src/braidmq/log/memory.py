@@ -8,6 +8,7 @@ import asyncio
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from braidmq.log._policy import Policy, policy_of
 from braidmq.log._port import Appended, AppendResult, Bounds, Fetched, GroupOffset, ProducerState, Room, TimedOffset
 from braidmq.log._producers import Producers
 from braidmq.log._retention import Piece, pieces_expired
-from braidmq.log._survivors import Survivors, is_compaction_due
+from braidmq.log._survivors import Survivors, is_compaction_due, may_be_compacted
 from braidmq.log._times import first_not_older, latest_of
 from braidmq.log._watches import OnData, PartitionWatch, wait_for_data, wake
 from braidmq.model import BraidError, Topic
@@ -125,10 +126,10 @@ class MemoryPartition:
         self.producers.forget(max(self.start_offset, self.compacted_offset), now_ms - PRODUCER_EXPIRY_MS)
 
     def compact(self, now_ms: int) -> None:
-        stable = self.bounds().stable
-        sealed = [stored for stored in self.batches[:-1] if stored.batch.last_offset < stable]
+        sealed = self._compactable(now_ms)
         new = [stored for stored in sealed if stored.batch.last_offset >= self.compacted_offset]
-        if not is_compaction_due(self.policy, _size_bytes(new), _size_bytes(sealed)):
+        since_ms = new[0].append_ms if new else now_ms
+        if not is_compaction_due(self.policy, _size_bytes(new), _size_bytes(sealed), since_ms, now_ms):
             return
         survivors = Survivors(self.policy, self.producers.aborted, self.compacted_offset, now_ms)
         for stored in new:
@@ -136,6 +137,11 @@ class MemoryPartition:
         judged = [(survivors.kept(stored.batch), stored.append_ms) for stored in sealed]
         self.compacted_offset = sealed[-1].batch.last_offset + 1
         self.batches[: len(sealed)] = [StoredBatch(batch, at_ms) for batch, at_ms in judged if batch is not None]
+
+    def _compactable(self, now_ms: int) -> list[StoredBatch]:
+        stable = self.bounds().stable
+        sealed = [stored for stored in self.batches[:-1] if stored.batch.last_offset < stable]
+        return list(takewhile(lambda stored: may_be_compacted(self.policy, stored.latest_ms, now_ms), sealed))
 
 
 def _is_new(result: AppendResult) -> bool:

@@ -192,13 +192,6 @@ COMPRESSION_GZIP_LEVEL = TopicSetting(
     "How hard gzip tries where compression.type is gzip.",
     node_name="compression.gzip.level",
 )
-COMPRESSION_LZ4_LEVEL = TopicSetting(
-    "compression.lz4.level",
-    _int(1, 17),
-    "9",
-    "How hard lz4 tries where compression.type is lz4.",
-    node_name="compression.lz4.level",
-)
 COMPRESSION_ZSTD_LEVEL = TopicSetting(
     "compression.zstd.level",
     _int(-131_072, 22),
@@ -300,6 +293,14 @@ SEGMENT_MS = TopicSetting(
 )
 
 _ONLY_KEPT: Final[tuple[TopicSetting[Any], ...]] = (
+    TopicSetting(
+        "compression.lz4.level",
+        _int(1, 17),
+        "9",
+        "Kept without effect: lz4 is used for its speed, and always tries the same.",
+        node_name="compression.lz4.level",
+        honoured=False,
+    ),
     TopicSetting(
         "file.delete.delay.ms",
         _long(0),
@@ -447,7 +448,6 @@ REMOTE_STORAGE_ENABLE = TopicSetting(
 _HONOURED: Final[tuple[TopicSetting[Any], ...]] = (
     CLEANUP_POLICY,
     COMPRESSION_GZIP_LEVEL,
-    COMPRESSION_LZ4_LEVEL,
     COMPRESSION_TYPE,
     COMPRESSION_ZSTD_LEVEL,
     DELETE_RETENTION_MS,

@@ -36,19 +36,20 @@ class Codec(enum.IntEnum):
     ZSTD = 4
 
 
-def compress(codec: Codec, data: bytes) -> bytes:
-    """The bytes in the codec's own framing, as Kafka's clients expect it."""
+def compress(codec: Codec, data: bytes, level: int | None = None) -> bytes:
+    """The bytes in the codec's own framing, as Kafka's clients expect it. `level` says how hard gzip and zstd
+    try, in their own numbers."""
     match codec:
         case Codec.NONE:
             return data
         case Codec.GZIP:
-            return zlib.compress(data, level=6, wbits=_GZIP_WINDOW)
+            return zlib.compress(data, level=6 if level is None else level, wbits=_GZIP_WINDOW)
         case Codec.SNAPPY:
             return _compress_snappy(data)
         case Codec.LZ4:
             return _compress_lz4(data)
         case Codec.ZSTD:
-            return bytes(cramjam.zstd.compress(data, level=3))
+            return bytes(cramjam.zstd.compress(data, level=3 if level is None else level))
 
 
 def decompress(codec: int, data: bytes, bytes_max: int) -> bytes:

@@ -68,6 +68,7 @@ def build_batch(
     records: Iterable[Record],
     *,
     codec: Codec = Codec.NONE,
+    level: int | None = None,
     base_offset: int | None = None,
     last_offset: int | None = None,
     producer_id: int = NO_PRODUCER,
@@ -94,7 +95,7 @@ def build_batch(
     struct.pack_into(">q", data, 0, base_offset)
     struct.pack_into(">i", data, _LAST_OFFSET_DELTA_AT, last_offset - base_offset)
     if codec is not Codec.NONE:
-        data[BATCH_HEADER_BYTES:] = compress(codec, bytes(data[BATCH_HEADER_BYTES:]))
+        data[BATCH_HEADER_BYTES:] = compress(codec, bytes(data[BATCH_HEADER_BYTES:]), level)
         data[_ATTRIBUTES_AT + 1] |= codec
     return resealed(data)
 

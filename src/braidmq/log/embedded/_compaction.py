@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 
 from braidmq.log._policy import Policy
-from braidmq.log._survivors import Survivors, is_compaction_due
+from braidmq.log._survivors import Survivors, is_compaction_due, may_be_compacted
 from braidmq.log.embedded._disk import Disk, File
 from braidmq.log.embedded._engine import Engine
 from braidmq.log.embedded._partition import PartitionLog
@@ -125,18 +125,29 @@ class Compaction:
 
 def begin_compaction(engine: Engine, partition: PartitionLog) -> Compaction | None:
     """A pass over what can be compacted, if enough of it is new."""
+    now_ms = engine.now_ms()
+    sealed = _compactable(partition, now_ms)
+    new = [segment for segment in sealed if segment.end_offset > partition.compacted_offset]
+    new_bytes = sum(segment.size_bytes for segment in new)
+    total_bytes = sum(segment.size_bytes for segment in sealed)
+    since_ms = new[0].created_ms if new else now_ms
+    if not is_compaction_due(partition.policy, new_bytes, total_bytes, since_ms, now_ms):
+        return None
+    return Compaction(engine.disk, sealed, partition, now_ms)
+
+
+def _compactable(partition: PartitionLog, now_ms: int) -> list[Segment]:
+    """The segments, from the first on, that nothing in them forbids to compact."""
     stable_offset = partition.bounds().stable
     sealed: list[Segment] = []
     for segment in partition.segments[:-1]:
-        if segment.end_offset > stable_offset or partition.damage:
+        latest_ms = segment.latest_ms if segment.latest_ms >= 0 else segment.created_ms
+        is_young = not may_be_compacted(partition.policy, latest_ms, now_ms)
+        if segment.end_offset > stable_offset or partition.damage or is_young:
             break
         if segment.size_bytes:
             sealed.append(segment)
-    new_bytes = sum(s.size_bytes for s in sealed if s.end_offset > partition.compacted_offset)
-    total_bytes = sum(s.size_bytes for s in sealed)
-    if not is_compaction_due(partition.policy, new_bytes, total_bytes):
-        return None
-    return Compaction(engine.disk, sealed, partition, engine.now_ms())
+    return sealed
 
 
 def finish_compaction(engine: Engine, partition: PartitionLog, job: Compaction) -> bool:
