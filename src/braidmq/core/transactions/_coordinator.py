@@ -463,8 +463,15 @@ class Transactions:
         entry.changes += 1
         task = asyncio.get_running_loop().create_task(_locked(entry, change))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._change_done)
         return await asyncio.shield(task)
+
+    def _change_done(self, task: asyncio.Task[Any]) -> None:
+        """A refusal that nobody waits for any more concerns nobody; a fault does."""
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, Exception) and not isinstance(error, BraidError):
+            _logger.error("a change of a transaction failed", exc_info=error)
 
     def _known(self, id: str) -> _Entry:
         entry = self._by_id.get(id)
