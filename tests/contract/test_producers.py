@@ -2,11 +2,11 @@
 
 import pytest
 
-from braidmq.log import Appended
+from braidmq.log import Appended, ProducerState
 from braidmq.model import BraidError
-from braidmq.model.errors import InvalidTransactionState, OutOfOrderSequence, ProducerFenced
-from braidmq.records import Batch
-from contract.harness import LogUnderTest, batch_of, sent
+from braidmq.model.errors import InvalidProducerEpoch, InvalidTransactionState, OutOfOrderSequence, UnknownPartition
+from braidmq.records import Batch, Marker
+from contract.harness import BEGAN_MS, LogUnderTest, batch_of, marker, sent
 
 SEQUENCE_MAX = (1 << 31) - 1
 
@@ -78,8 +78,8 @@ async def test_a_newer_epoch_begins_at_zero_and_fences_the_older(under_test: Log
     await under_test.append(number, sent(b"a", sequence=0, epoch=1))
     await refused(under_test, number, sent(b"b", sequence=1, epoch=2), OutOfOrderSequence)
     await under_test.append(number, sent(b"b", sequence=0, epoch=2))
-    await refused(under_test, number, sent(b"c", sequence=1, epoch=1), ProducerFenced)
-    await refused(under_test, number, sent(b"a", sequence=0, epoch=1), ProducerFenced)
+    await refused(under_test, number, sent(b"c", sequence=1, epoch=1), InvalidProducerEpoch)
+    await refused(under_test, number, sent(b"a", sequence=0, epoch=1), InvalidProducerEpoch)
     assert (await under_test.append(number, sent(b"b", sequence=0, epoch=2))).duplicate
 
 
@@ -133,3 +133,56 @@ async def test_an_open_transaction_keeps_its_producer_known(under_test: LogUnder
     await under_test.log.maintain()
     assert (await under_test.append(number, sent(b"a", sequence=0, transactional=True))).duplicate
     assert under_test.log.bounds(number).stable == 0
+
+
+async def test_a_marker_alone_makes_a_producer_known_that_then_begins_at_zero(under_test: LogUnderTest) -> None:
+    number = await under_test.make_partition()
+    await under_test.append(number, marker(Marker.ABORT, epoch=4))
+    await refused(under_test, number, sent(b"a", sequence=9, epoch=4), OutOfOrderSequence)
+    await refused(under_test, number, sent(b"a", sequence=0, epoch=3), InvalidProducerEpoch)
+    await under_test.append(number, sent(b"a", sequence=0, epoch=4))
+
+
+async def test_a_newer_epoch_may_begin_in_the_middle_of_an_open_transaction(under_test: LogUnderTest) -> None:
+    number = await under_test.make_partition()
+    await under_test.append(number, sent(b"a", sequence=5, transactional=True))
+    await under_test.append(number, sent(b"b", sequence=0, epoch=1, transactional=True))
+    assert under_test.log.bounds(number).stable == 0
+    await refused(under_test, number, marker(Marker.COMMIT), InvalidProducerEpoch)
+    await under_test.append(number, marker(Marker.COMMIT, epoch=1))
+    assert under_test.log.bounds(number).stable == 3
+
+
+async def test_a_batch_may_wrap_around_the_largest_sequence_in_a_transaction(under_test: LogUnderTest) -> None:
+    number = await under_test.make_partition()
+    await under_test.append(number, sent(b"a", b"b", sequence=SEQUENCE_MAX, transactional=True))
+    await under_test.append(number, marker(Marker.COMMIT))
+    await under_test.append(number, sent(b"c", sequence=1, transactional=True))
+    assert (await under_test.append(number, sent(b"a", b"b", sequence=SEQUENCE_MAX, transactional=True))).duplicate
+
+
+async def test_a_partition_tells_what_it_knows_of_its_producers(under_test: LogUnderTest) -> None:
+    number = await under_test.make_partition()
+    assert list(under_test.log.producers(number)) == []
+    await under_test.append(number, batch_of(b"of nobody"))
+    await under_test.append(number, sent(b"a", b"b", sequence=0, producer=7))
+    await under_test.append(number, sent(b"c", sequence=8, producer=9, epoch=2, transactional=True))
+    await under_test.append(number, marker(Marker.ABORT, producer=11, epoch=1))
+    assert sorted(under_test.log.producers(number)) == [
+        ProducerState(7, 0, 1, -1, BEGAN_MS),
+        ProducerState(9, 2, 8, 3, BEGAN_MS),
+        ProducerState(11, 1, -1, -1, BEGAN_MS),
+    ]
+    await under_test.append(number, marker(Marker.COMMIT, producer=9, epoch=3))
+    assert sorted(under_test.log.producers(number))[1] == ProducerState(9, 3, -1, -1, BEGAN_MS)
+    with pytest.raises(UnknownPartition):
+        under_test.log.producers(number + 1)
+
+
+async def test_producers_are_known_after_a_restart(persistent: LogUnderTest) -> None:
+    number = await persistent.make_partition()
+    await persistent.append(number, sent(b"c", sequence=8, producer=9, epoch=2, transactional=True))
+    before = list(persistent.log.producers(number))
+    await persistent.reopen()
+    assert list(persistent.log.producers(number)) == before
+    assert persistent.log.bounds(number).stable == 0

@@ -1,4 +1,4 @@
-"""Looking up a time: the first record that is not older, exact even inside a compressed batch."""
+"""Looking up a time: the first record that is not older, or the latest of all; exact even inside a compressed batch."""
 
 import pytest
 
@@ -97,6 +97,67 @@ async def test_a_batch_that_cannot_be_opened_answers_with_its_beginning(under_te
     broken[22] |= Codec.ZSTD
     await under_test.append(number, _with_time(broken, 500))
     assert await under_test.log.offset_for_time(number, 200) == TimedOffset(1, 500)
+
+
+@pytest.mark.parametrize("codec", Codec)
+async def test_the_record_with_the_latest_time_is_found_exactly(under_test: LogUnderTest, codec: Codec) -> None:
+    number = await under_test.make_partition()
+    await under_test.append(number, timed(100, 900, 300, codec=codec))
+    await under_test.append(number, timed(400, 500, codec=codec))
+    assert await under_test.log.latest_record(number) == TimedOffset(1, 900)
+    await under_test.append(number, timed(800, 901, 901, codec=codec))
+    await under_test.append(number, timed(901, codec=codec))
+    assert await under_test.log.latest_record(number) == TimedOffset(6, 901)
+
+
+async def test_an_empty_partition_has_no_latest_record(under_test: LogUnderTest) -> None:
+    number = await under_test.make_partition()
+    assert await under_test.log.latest_record(number) is None
+
+
+async def test_the_latest_record_is_found_across_many_segments(under_test: LogUnderTest) -> None:
+    number = await under_test.make_partition(settings={"segment.bytes": "1"})
+    times = [10, 50, 20, 90, 30, 90, 40]
+    for at_ms in times:
+        await under_test.append(number, timed(at_ms, at_ms - 5))
+    assert await under_test.log.latest_record(number) == TimedOffset(6, 90)
+    await under_test.log.delete_records(number, 7)
+    assert await under_test.log.latest_record(number) == TimedOffset(10, 90)
+    await under_test.log.delete_records(number, 11)
+    assert await under_test.log.latest_record(number) == TimedOffset(11, 85)
+
+
+async def test_a_latest_record_that_was_deleted_inside_its_segment_is_not_found(under_test: LogUnderTest) -> None:
+    number = await under_test.make_partition()
+    await under_test.append(number, timed(900, 100, 200))
+    await under_test.append(number, timed(300, 150))
+    await under_test.log.delete_records(number, 1)
+    assert await under_test.log.latest_record(number) == TimedOffset(3, 300)
+    await under_test.log.delete_records(number, 5)
+    assert await under_test.log.latest_record(number) is None
+
+
+async def test_the_latest_record_is_found_among_many_batches(under_test: LogUnderTest) -> None:
+    number = await under_test.make_partition()
+    padding = b"x" * 40_000
+    for at in [*range(0, 100, 10), 500, *range(100, 200, 10)]:
+        await under_test.append(number, batch_of(padding, at_ms=at))
+    assert await under_test.log.latest_record(number) == TimedOffset(10, 500)
+
+
+async def test_the_latest_of_negative_times_is_found(under_test: LogUnderTest) -> None:
+    number = await under_test.make_partition()
+    await under_test.append(number, timed(-500, -100))
+    await under_test.append(number, timed(-400))
+    assert await under_test.log.latest_record(number) == TimedOffset(1, -100)
+
+
+async def test_the_latest_record_is_found_after_a_restart(persistent: LogUnderTest) -> None:
+    number = await persistent.make_partition()
+    await persistent.append(number, timed(100, 900, 300))
+    await persistent.append(number, timed(400))
+    await persistent.reopen()
+    assert await persistent.log.latest_record(number) == TimedOffset(1, 900)
 
 
 def _with_time(data: bytearray, at_ms: int) -> Batch:

@@ -1,7 +1,7 @@
 """Transactions: committed readers see all of one or nothing, in the order of the log."""
 
 from braidmq.log import AbortedTransaction, Bounds
-from braidmq.model.errors import ProducerFenced
+from braidmq.model.errors import InvalidProducerEpoch
 from braidmq.records import Marker
 from contract.harness import LogUnderTest, batch_of, marker, sent, stored_batches
 
@@ -91,8 +91,8 @@ async def test_a_marker_of_a_newer_epoch_fences_the_producer(under_test: LogUnde
     await under_test.append(number, sent(b"a", sequence=0, epoch=1, transactional=True))
     await under_test.append(number, marker(Marker.ABORT, epoch=2))
     late = await under_test.try_append(number, sent(b"b", sequence=1, epoch=1, transactional=True))
-    assert isinstance(late, ProducerFenced)
-    assert isinstance(await under_test.try_append(number, marker(Marker.COMMIT, epoch=1)), ProducerFenced)
+    assert isinstance(late, InvalidProducerEpoch)
+    assert isinstance(await under_test.try_append(number, marker(Marker.COMMIT, epoch=1)), InvalidProducerEpoch)
     await under_test.append(number, sent(b"c", sequence=0, epoch=2, transactional=True))
     await under_test.append(number, marker(Marker.COMMIT, epoch=2))
     assert await under_test.committed_values(number) == [b"c"]

@@ -66,12 +66,18 @@ class ProducersBefore(NamedTuple):
 class Producers:
     """The producers of one partition."""
 
-    __slots__ = ("aborted", "by_id", "ended")
+    __slots__ = ("_opened", "aborted", "by_id", "ended")
 
     def __init__(self, by_id: dict[int, Producer] | None = None, aborted: Iterable[AbortedRange] = ()) -> None:
         self.by_id = by_id or {}
         self.aborted = list(aborted)
         self.ended: list[EndedTransaction] = []
+        self._opened = {
+            producer_id: producer.transaction_offset
+            for producer_id, producer in self.by_id.items()
+            if producer.transaction_offset >= 0
+        }
+        """Where open transactions began: few, while producers may be many."""
 
     def find_duplicate(self, batch: Batch) -> SentBatch | None:
         """The same batch as it was stored before, if it is among the last ones of its producer."""
@@ -116,17 +122,25 @@ class Producers:
         if batch.is_control:
             self._end_transaction(batch, producer, base_offset, append_ms)
         else:
-            self.by_id[batch.producer_id] = self._with_batch(producer, batch, base_offset, append_ms)
+            self._put(batch.producer_id, self._with_batch(producer, batch, base_offset, append_ms))
         return before
 
     def undo(self, before: ProducersBefore) -> None:
         """Put back what `store` changed; the latest change first."""
         if before.producer is None:
             del self.by_id[before.producer_id]
+            self._opened.pop(before.producer_id, None)
         else:
-            self.by_id[before.producer_id] = before.producer
+            self._put(before.producer_id, before.producer)
         del self.aborted[before.aborted_count :]
         del self.ended[before.ended_count :]
+
+    def _put(self, producer_id: int, producer: Producer) -> None:
+        self.by_id[producer_id] = producer
+        if producer.transaction_offset >= 0:
+            self._opened[producer_id] = producer.transaction_offset
+        elif self._opened:
+            self._opened.pop(producer_id, None)
 
     @staticmethod
     def _with_batch(producer: Producer | None, batch: Batch, base_offset: int, append_ms: int) -> Producer:
@@ -147,7 +161,7 @@ class Producers:
 
     def _end_transaction(self, batch: Batch, producer: Producer | None, offset: int, append_ms: int) -> None:
         sent = producer.sent if producer is not None and producer.epoch == batch.producer_epoch else ()
-        self.by_id[batch.producer_id] = Producer(batch.producer_epoch, sent, -1, append_ms)
+        self._put(batch.producer_id, Producer(batch.producer_epoch, sent, -1, append_ms))
         if producer is None or producer.transaction_offset < 0:
             return
         self.ended.append(EndedTransaction(producer.transaction_offset, offset))
@@ -174,9 +188,8 @@ class Producers:
             self.ended = [ended for ended in self.ended if ended.marker_offset >= visible_offset]
             for ended in self.ended:
                 stable = min(stable, ended.first_offset)
-        for producer in self.by_id.values():
-            if 0 <= producer.transaction_offset < stable:
-                stable = producer.transaction_offset
+        for opened in self._opened.values():
+            stable = min(stable, opened)
         return stable
 
     def aborted_between(self, first_offset: int, next_offset: int) -> tuple[AbortedTransaction, ...]:

@@ -135,7 +135,7 @@ class Node:
             timeout_max_ms=kafka.transaction_timeout_max_ms,
             expiry_ms=kafka.transactional_id_expiry_s * 1000,
         )
-        await transactions.recover()
+        await transactions.recover(number for topic in self.catalog.topics() for number in topic.partition_numbers)
         transactions.start()
         self._open.push_async_callback(transactions.close)
         return transactions

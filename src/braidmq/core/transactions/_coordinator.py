@@ -350,13 +350,31 @@ class Transactions:
 
     # By themselves: what timed out, what is left to do, what nobody uses any more.
 
-    async def recover(self) -> None:
-        """Take over what an earlier life of this node left. Call it once, before anybody asks. Raises StoreFailed."""
+    async def recover(self, numbers: Iterable[int] = ()) -> None:
+        """Take over what an earlier life of this node left in the rows, and in these partitions. Call it once, before
+        anybody asks. Raises StoreFailed."""
         for row in await self._rows.load():
             entry = self._by_id[row.id] = _Entry(row.id)
             self._show(entry, row)
         self._expired_at_ms = self._now_ms()
         await self.sweep()
+        for number in numbers:
+            await self._abort_unknown(number)
+
+    async def _abort_unknown(self, number: int) -> None:
+        """End what is open in a partition but not known here. That is only left by a power cut where the log may lose
+        what it acknowledged last, a marker for instance: without this, committed readers would wait there for ever."""
+        bounds = self._log.bounds(number)
+        if bounds.stable == bounds.end:
+            return
+        for producer in self._log.producers(number):
+            if producer.transaction_offset >= 0 and not self._expects(producer.producer_id, number):
+                _logger.warning("aborting a transaction of an unknown producer", **producer._asdict(), partition=number)
+                await self.mark(ProducerIdentity(producer.producer_id, producer.epoch), [number], commit=False)
+
+    def _expects(self, producer_id: int, number: int) -> bool:
+        entry = self._by_producer.get(producer_id)
+        return entry is not None and entry.current is not None and number in entry.current.partitions
 
     def start(self) -> None:
         """Sweep from time to time, until `close`."""
@@ -445,8 +463,15 @@ class Transactions:
         entry.changes += 1
         task = asyncio.get_running_loop().create_task(_locked(entry, change))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._change_done)
         return await asyncio.shield(task)
+
+    def _change_done(self, task: asyncio.Task[Any]) -> None:
+        """A refusal that nobody waits for any more concerns nobody; a fault does."""
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, Exception) and not isinstance(error, BraidError):
+            _logger.error("a change of a transaction failed", exc_info=error)
 
     def _known(self, id: str) -> _Entry:
         entry = self._by_id.get(id)
