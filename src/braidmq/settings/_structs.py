@@ -149,7 +149,7 @@ class KafkaSettings(Section, frozen=True):
             ge=0,
             le=300_000,
         ),
-    ] = 0
+    ] = 100
     group_session_min_ms: Annotated[
         int, Meta(description="The shortest session timeout that a group's member may ask for.", ge=1, le=3_600_000)
     ] = 6_000

@@ -1,0 +1,198 @@
+"""Kafka's own command-line tools, as its administrators use them."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from compat_support import KAFKA, RunProgram, jars
+from running_node import RunningNode
+
+Tool = Callable[..., str]
+
+TOPICS = "org.apache.kafka.tools.TopicCommand"
+CONFIGS = "kafka.admin.ConfigCommand"
+GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+OFFSETS = "org.apache.kafka.tools.GetOffsetShell"
+PRODUCE = "org.apache.kafka.tools.ProducerPerformance"
+CONSUME = "org.apache.kafka.tools.ConsumerPerformance"
+TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture(scope="session")
+def tool(broker: RunningNode, run: RunProgram, require_tool: Callable[[str, str], object]) -> Tool:
+    """Runs a tool by its class against the broker."""
+    require_tool("java", "runs Kafka's tools")
+    require_tool("mvn", "fetches Kafka's tools")
+    classpath = jars(
+        f"kafka-tools-{KAFKA}", f"org.apache.kafka:kafka_2.13:{KAFKA}", f"org.apache.kafka:kafka-tools:{KAFKA}"
+    )
+
+    def call(name: str, *arguments: str, given: str = "", bootstrap: bool = True) -> str:
+        address = ["--bootstrap-server", broker.bootstrap] if bootstrap else []
+        return run(["java", "-Xshare:auto", "-cp", classpath, name, *address, *arguments], given=given)
+
+    return call
+
+
+@pytest.fixture
+def filled(tool: Tool, broker: RunningNode, request: pytest.FixtureRequest) -> str:
+    """A topic of its own for the test, with 100 records in two partitions."""
+    topic = re.sub(r"[^a-z0-9]+", "-", request.node.name)
+    tool(TOPICS, "--create", "--topic", topic, "--partitions", "2", "--replication-factor", "1")
+    produce(tool, broker, topic, 100)
+    return topic
+
+
+def produce(tool: Tool, broker: RunningNode, topic: str, records: int, *settings: str) -> str:
+    return tool(
+        PRODUCE, "--topic", topic, "--num-records", str(records), "--record-size", "100", "--throughput", "-1",
+        "--producer-props", f"bootstrap.servers={broker.bootstrap}", *settings, bootstrap=False,
+    )  # fmt: skip
+
+
+def consume(tool: Tool, topic: str, group: str, records: int = 100) -> str:
+    return tool(CONSUME, "--topic", topic, "--messages", str(records), "--group", group, "--timeout", "30000")
+
+
+def total(tool: Tool, topic: str, *more: str) -> int:
+    return sum(int(line.rsplit(":", 1)[1]) for line in tool(OFFSETS, "--topic", topic, *more).split())
+
+
+def test_topics_are_made_described_grown_and_deleted(tool: Tool) -> None:
+    tool(TOPICS, "--create", "--topic", "tools-topic", "--partitions", "3", "--config", "retention.ms=3600000")
+    described = tool(TOPICS, "--describe", "--topic", "tools-topic")
+    assert "PartitionCount: 3\tReplicationFactor: 1\tConfigs: retention.ms=3600000" in described
+    tool(TOPICS, "--alter", "--topic", "tools-topic", "--partitions", "5")
+    assert "PartitionCount: 5" in tool(TOPICS, "--describe", "--topic", "tools-topic")
+    assert "tools-topic" in tool(TOPICS, "--list").split()
+    tool(TOPICS, "--delete", "--topic", "tools-topic")
+    assert "tools-topic" not in tool(TOPICS, "--list").split()
+
+
+def test_configs_are_set_appended_to_shown_and_removed(tool: Tool) -> None:
+    entity = ("--entity-type", "topics", "--entity-name", "tools-configs")
+    tool(TOPICS, "--create", "--topic", "tools-configs")
+    tool(CONFIGS, *entity, "--alter", "--add-config", "cleanup.policy=[compact,delete],max.message.bytes=2000000")
+    shown = tool(CONFIGS, *entity, "--describe")
+    assert "cleanup.policy=compact,delete" in shown
+    assert "max.message.bytes=2000000" in shown
+    assert "DYNAMIC_TOPIC_CONFIG:max.message.bytes=2000000" in shown
+    everything = tool(CONFIGS, *entity, "--describe", "--all")
+    assert len(re.findall(r"^  [a-z.]+=", everything, re.MULTILINE)) >= 30
+    tool(CONFIGS, *entity, "--alter", "--delete-config", "max.message.bytes")
+    assert "max.message.bytes" not in tool(CONFIGS, *entity, "--describe")
+
+
+def test_perf_tests_and_offsets_agree(tool: Tool, broker: RunningNode, filled: str) -> None:
+    assert "100 records sent" in produce(tool, broker, filled, 100, "acks=all")
+    fields = consume(tool, filled, f"{filled}-group", 200).splitlines()[-1].split(", ")
+    assert fields[4] == "200"
+    assert total(tool, filled) == 200
+    assert total(tool, filled, "--time", "earliest") == 0
+
+
+def test_records_are_deleted_up_to_an_offset(tool: Tool, filled: str, tmp_path: Path) -> None:
+    wanted = tmp_path / "offsets.json"
+    partitions = [{"topic": filled, "partition": index, "offset": -1} for index in (0, 1)]
+    wanted.write_text(json.dumps({"partitions": partitions, "version": 1}))
+    out = tool("org.apache.kafka.tools.DeleteRecordsCommand", "--offset-json-file", str(wanted))
+    assert "low_watermark" in out
+    assert total(tool, filled, "--time", "earliest") == 100
+
+
+def test_groups_are_listed_described_and_deleted(tool: Tool, filled: str) -> None:
+    group = f"{filled}-group"
+    consume(tool, filled, group)
+    assert group in tool(GROUPS, "--list").split()
+    rows = [line.split() for line in tool(GROUPS, "--describe", "--group", group).splitlines() if filled in line]
+    assert {row[2] for row in rows} == {"0", "1"}
+    assert sum(int(row[3]) for row in rows) == 100
+    assert {row[5] for row in rows} == {"0"}
+    assert "Empty" in tool(GROUPS, "--describe", "--group", group, "--state")
+    out = tool(GROUPS, "--delete-offsets", "--group", group, "--topic", filled)
+    assert "Successful" in out
+    tool(GROUPS, "--delete", "--group", group)
+    assert group not in tool(GROUPS, "--list").split()
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        (["--to-earliest"], lambda _: 0),
+        (["--to-latest"], lambda end: end),
+        (["--to-offset", "3"], lambda end: min(end, 3)),
+        (["--shift-by", "-2"], lambda end: max(end - 2, 0)),
+        (["--to-datetime", "2000-01-01T00:00:00.000"], lambda _: 0),
+        (["--by-duration", "PT1H"], lambda _: 0),
+        (["--to-current"], lambda end: end),
+    ],
+)
+def test_offsets_are_reset_in_every_mode(
+    tool: Tool, filled: str, mode: list[str], expected: Callable[[int], int]
+) -> None:
+    group = f"{filled}-group"
+    consume(tool, filled, group)
+    reset = ("--reset-offsets", "--group", group, "--topic", filled, *mode)
+    preview = tool(GROUPS, *reset, "--dry-run")
+    done = tool(GROUPS, *reset, "--execute")
+    assert [line.split() for line in preview.splitlines()] == [line.split() for line in done.splitlines()]
+    rows = [line.split() for line in tool(GROUPS, "--describe", "--group", group).splitlines() if filled in line]
+    assert rows
+    assert [int(row[3]) for row in rows] == [expected(int(row[4])) for row in rows]
+
+
+def test_offsets_are_exported_and_imported(tool: Tool, filled: str, tmp_path: Path) -> None:
+    group = f"{filled}-group"
+    consume(tool, filled, group)
+    kept = tmp_path / "offsets.csv"
+    kept.write_text(tool(GROUPS, "--reset-offsets", "--group", group, "--all-topics", "--to-current", "--export"))
+    assert f'"{filled}",0,' in kept.read_text()
+    tool(GROUPS, "--reset-offsets", "--group", group, "--all-topics", "--to-earliest", "--execute")
+    tool(GROUPS, "--reset-offsets", "--group", group, "--from-file", str(kept), "--execute")
+    rows = [line.split() for line in tool(GROUPS, "--describe", "--group", group).splitlines() if filled in line]
+    assert sum(int(row[3]) for row in rows) == 100
+
+
+def test_transactions_are_listed_and_described(tool: Tool, broker: RunningNode, filled: str) -> None:
+    produce(tool, broker, filled, 100, f"transactional.id={filled}", "transaction.timeout.ms=60000")
+    assert filled in tool(TRANSACTIONS, "list")
+    described = tool(TRANSACTIONS, "describe", "--transactional-id", filled)
+    assert "CompleteCommit" in described
+    assert "ProducerId" in tool(TRANSACTIONS, "describe-producers", "--topic", filled, "--partition", "0")
+    hanging = tool(TRANSACTIONS, "find-hanging", "--broker-id", "1")
+    assert filled not in hanging
+
+
+def test_the_cluster_is_described(tool: Tool, broker: RunningNode) -> None:
+    assert re.search(
+        r"Cluster ID: \S{22}",
+        tool(
+            "org.apache.kafka.tools.ClusterTool", "cluster-id", "--bootstrap-server", broker.bootstrap, bootstrap=False
+        ),
+    )
+    dirs = tool("org.apache.kafka.tools.LogDirsCommand", "--describe")
+    assert '"brokers":[{"broker":1' in dirs
+    versions = tool("org.apache.kafka.tools.BrokerApiVersionsCommand")
+    assert re.search(r"Produce\(0\): 0 to 1[123]", versions)
+
+
+def test_clients_of_kafkas_own_compatibility_test_find_what_they_expect(tool: Tool) -> None:
+    flags = {
+        "topic": "tools-compatibility",
+        "num-cluster-nodes": "1",
+        "offsets-for-times-supported": "true",
+        "cluster-id-supported": "true",
+        "expect-record-too-large-exception": "false",
+        "create-topics-supported": "true",
+        "describe-acls-supported": "true",
+        "describe-configs-supported": "true",
+        "idempotent-producer-supported": "true",
+    }
+    arguments = [word for name, value in flags.items() for word in (f"--{name}", value)]
+    tool(TOPICS, "--create", "--topic", "tools-compatibility", "--partitions", "1")
+    assert "SUCCESS" in tool("org.apache.kafka.tools.ClientCompatibilityTest", *arguments)
