@@ -116,7 +116,7 @@ async def test_an_empty_partition_has_no_latest_record(under_test: LogUnderTest)
 
 
 async def test_the_latest_record_is_found_across_many_segments(under_test: LogUnderTest) -> None:
-    number = await under_test.make_partition(settings={"segment.bytes": "1"})
+    number = await under_test.make_partition(settings={"segment.bytes": "14"})
     times = [10, 50, 20, 90, 30, 90, 40]
     for at_ms in times:
         await under_test.append(number, timed(at_ms, at_ms - 5))

@@ -136,7 +136,7 @@ def test_a_bad_setting_is_one_line_and_status_2(launch: Launch) -> None:
 
 
 def test_a_node_without_listeners_still_runs(launch: Launch) -> None:
-    node = launch(http="off").wait_ready()
+    node = launch(http="off", kafka="off").wait_ready()
     assert node.ready["listeners"] == {}
     assert node.stop() < STOP_S_MAX
     assert node.process.returncode == 0
