@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from braidmq.model import BraidError, TransactionState
 from braidmq.model.errors import ProducerFenced
-from braidmq.protocols.kafka._errors import error_code
+from braidmq.protocols.kafka._errors import group_error_code
 from braidmq.protocols.kafka.codec import ErrorCode
 
 STATE_NAMES: Mapping[TransactionState, str] = {
@@ -22,4 +22,4 @@ def transaction_error(error: BraidError, version: int, *, fenced_since: int) -> 
     epoch instead."""
     if isinstance(error, ProducerFenced) and version < fenced_since:
         return ErrorCode.INVALID_PRODUCER_EPOCH
-    return error_code(error)
+    return group_error_code(error)

@@ -6,13 +6,13 @@ The group must have been added to the transaction before; from version 5 on it i
 import time
 
 from braidmq.core.access import Action, ResourceKind
-from braidmq.core.groups import MemberIdentity
+from braidmq.core.groups import MemberIdentity, check_metadata
 from braidmq.core.transactions import ProducerIdentity
 from braidmq.log import GroupOffset
 from braidmq.model import BraidError
 from braidmq.model.errors import InvalidTransactionState, ProducerFenced
 from braidmq.protocols.kafka._call import Call
-from braidmq.protocols.kafka._errors import error_code
+from braidmq.protocols.kafka._errors import group_error_code
 from braidmq.protocols.kafka._operations import answers
 from braidmq.protocols.kafka._partitions import find_partition
 from braidmq.protocols.kafka.codec import ApiKey, ErrorCode
@@ -34,8 +34,9 @@ async def txn_offset_commit(call: Call[TxnOffsetCommitRequest]) -> TxnOffsetComm
         for asked in topic.partitions:
             try:
                 number = find_partition(call.services, topic.name, asked.partition_index).number
+                check_metadata(asked.committed_metadata or "")
             except BraidError as error:
-                fates[topic.name, asked.partition_index] = error_code(error)
+                fates[topic.name, asked.partition_index] = group_error_code(error)
                 continue
             offsets[number] = GroupOffset(
                 asked.committed_offset, asked.committed_metadata or "", asked.committed_leader_epoch, now_ms
@@ -73,9 +74,9 @@ async def _commit(call: Call[TxnOffsetCommitRequest], offsets: dict[int, GroupOf
     except ProducerFenced:
         return ErrorCode.INVALID_PRODUCER_EPOCH
     except InvalidTransactionState as error:
-        return ErrorCode.TRANSACTION_ABORTABLE if call.version >= _ABORTABLE_MIN_VERSION else error_code(error)
+        return ErrorCode.TRANSACTION_ABORTABLE if call.version >= _ABORTABLE_MIN_VERSION else group_error_code(error)
     except BraidError as error:
-        return error_code(error)
+        return group_error_code(error)
     return ErrorCode.NONE
 
 
