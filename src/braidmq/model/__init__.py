@@ -4,7 +4,7 @@ Times are milliseconds since the epoch (`_ms`), sizes are bytes (`_bytes`), and 
 `names` before it reaches one of these structs.
 """
 
-from braidmq.model._message import Header, Message
+from braidmq.model._message import KEYS_HEADER, TAG_HEADER, Header, Message
 from braidmq.model._resources import (
     DEFAULT_INSTANCE,
     DEFAULT_RETENTION_MS,
@@ -24,10 +24,12 @@ from braidmq.model.names import RESERVED_TOPIC_NAMES, check_group_name, check_in
 __all__ = [
     "DEFAULT_INSTANCE",
     "DEFAULT_RETENTION_MS",
+    "KEYS_HEADER",
     "NO_EPOCH",
     "NO_PRODUCER_ID",
     "PARTITION_NUMBER_MAX",
     "RESERVED_TOPIC_NAMES",
+    "TAG_HEADER",
     "BraidError",
     "FilterKind",
     "Group",

@@ -37,6 +37,12 @@ class InvalidSetting(BraidError):
     code = "invalid_setting"
 
 
+class InvalidFilter(BraidError):
+    """The filter is not one that messages can be chosen by."""
+
+    code = "invalid_filter"
+
+
 class UnknownTopic(BraidError):
     """There is no such topic."""
 

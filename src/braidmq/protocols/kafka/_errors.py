@@ -20,6 +20,7 @@ class InvalidResource(BraidError):
 
 _CODES: Mapping[type[BraidError], ErrorCode] = {
     errors.InvalidName: ErrorCode.INVALID_TOPIC_EXCEPTION,
+    errors.InvalidFilter: ErrorCode.INVALID_TOPIC_EXCEPTION,
     errors.InvalidSetting: ErrorCode.INVALID_CONFIG,
     errors.UnknownTopic: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     errors.UnknownPartition: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,

@@ -3,8 +3,10 @@
 from typing import NamedTuple
 from uuid import UUID
 
+from braidmq.core.filters import Filter
 from braidmq.model import DEFAULT_INSTANCE, Topic
-from braidmq.model.errors import UnknownPartition, UnknownTopic
+from braidmq.model.errors import InvalidFilter, UnknownPartition, UnknownTopic
+from braidmq.protocols.kafka._filtered_names import read_filtered_name
 from braidmq.protocols.kafka._services import LEADER_EPOCH, KafkaServices
 from braidmq.protocols.kafka.codec import NO_UUID, ErrorCode, Uuid
 
@@ -16,19 +18,45 @@ class Place(NamedTuple):
     number: int
 
 
+class Source(NamedTuple):
+    """What a client reads from: a topic, and what it wants of it; None for all."""
+
+    topic: Topic
+    chosen: Filter | None
+
+
 def find_topic(services: KafkaServices, name: str, topic_id: Uuid = NO_UUID) -> Topic:
-    """By its name, or by its id where the request has none. Raises UnknownTopic."""
-    return find_own_topic(services, name, topic_id)
+    """By its name, or by its id where the request has none; behind the name of a filter, the topic that it reads from.
+    Raises UnknownTopic, InvalidFilter."""
+    return find_source(services, name, topic_id).topic
+
+
+def find_source(services: KafkaServices, name: str, topic_id: Uuid = NO_UUID) -> Source:
+    """As `find_topic`, with the filter. Raises UnknownTopic, InvalidFilter."""
+    if topic_id != NO_UUID:
+        return Source(_topic_by_id(services, topic_id), None)
+    topic = services.catalog.topic(DEFAULT_INSTANCE, name)
+    if topic is not None:
+        return Source(topic, None)
+    filtered = read_filtered_name(name)
+    topic = None if filtered is None else services.catalog.topic(DEFAULT_INSTANCE, filtered.topic)
+    if filtered is None or topic is None:
+        raise UnknownTopic(f"there is no topic {(filtered.topic if filtered else name)!r}")
+    return Source(topic, filtered.chosen)
 
 
 def find_own_topic(services: KafkaServices, name: str, topic_id: Uuid = NO_UUID) -> Topic:
-    """As `find_topic`, but only topics that exist by themselves. Raises UnknownTopic."""
-    if topic_id == NO_UUID:
-        topic = services.catalog.topic(DEFAULT_INSTANCE, name)
-    else:
-        topic = services.catalog.topic_by_id(UUID(bytes=topic_id))
+    """As `find_topic`, but only topics that exist by themselves. Raises UnknownTopic, InvalidFilter."""
+    source = find_source(services, name, topic_id)
+    if source.chosen is not None:
+        raise InvalidFilter(f"{name!r} is a view of the topic {source.topic.name!r}, which can only be read from")
+    return source.topic
+
+
+def _topic_by_id(services: KafkaServices, topic_id: Uuid) -> Topic:
+    topic = services.catalog.topic_by_id(UUID(bytes=topic_id))
     if topic is None or topic.deleting:
-        raise UnknownTopic(f"there is no topic {name!r}" if topic_id == NO_UUID else "there is no topic with this id")
+        raise UnknownTopic("there is no topic with this id")
     return topic
 
 

@@ -11,7 +11,7 @@ from braidmq.model import BraidError
 from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._errors import error_code
 from braidmq.protocols.kafka._operations import answers
-from braidmq.protocols.kafka._partitions import find_partition
+from braidmq.protocols.kafka._partitions import find_own_topic, partition_of
 from braidmq.protocols.kafka._transactions import transaction_error
 from braidmq.protocols.kafka.codec import ApiKey, ErrorCode
 from braidmq.protocols.kafka.codec.messages.add_partitions_to_txn import (
@@ -75,7 +75,7 @@ def _places(call: Call[AddPartitionsToTxnRequest], asked: _Transaction) -> _Plac
     for topic in asked.topics:
         for index in topic.partitions:
             try:
-                places[topic.name, index] = find_partition(call.services, topic.name, index).number
+                places[topic.name, index] = partition_of(find_own_topic(call.services, topic.name), index).number
             except BraidError as error:
                 places[topic.name, index] = error_code(error)
     return places

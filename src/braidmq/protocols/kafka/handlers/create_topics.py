@@ -10,11 +10,12 @@ from collections import Counter
 
 from braidmq.core.access import Action, ResourceKind
 from braidmq.model import BraidError, Topic
-from braidmq.model.errors import InvalidAssignment, InvalidSetting
+from braidmq.model.errors import InvalidAssignment, InvalidFilter, InvalidSetting
 from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._configs import topic_config
 from braidmq.protocols.kafka._deadline import finished_within
 from braidmq.protocols.kafka._errors import error_code
+from braidmq.protocols.kafka._filtered_names import read_filtered_name
 from braidmq.protocols.kafka._operations import answers
 from braidmq.protocols.kafka._replicas import DEFAULT, REPLICATION_FACTOR, check_replicas, check_replication
 from braidmq.protocols.kafka._services import KafkaServices
@@ -42,6 +43,7 @@ async def create_topics(call: Call[CreateTopicsRequest]) -> CreateTopicsResponse
 async def _create(call: Call[CreateTopicsRequest], asked: _Asked) -> _Result:
     topics = call.services.topics
     try:
+        _check_name(asked.name)
         partitions = _partitions(call.services, asked)
         settings = _settings(asked)
         if call.request.validate_only:
@@ -69,6 +71,12 @@ def _made(services: KafkaServices, topic: Topic) -> _Result:
 
 def _failed(name: str, error: ErrorCode, message: str) -> _Result:
     return _Result(name=name, topic_id=NO_UUID, error_code=error, error_message=message)
+
+
+def _check_name(name: str) -> None:
+    """Raises InvalidFilter."""
+    if (filtered := read_filtered_name(name)) is not None:
+        raise InvalidFilter(f"{name!r} is the name of a view of the topic {filtered.topic!r}, which needs not be made")
 
 
 def _partitions(services: KafkaServices, asked: _Asked) -> int:

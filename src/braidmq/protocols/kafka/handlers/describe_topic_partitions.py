@@ -7,14 +7,14 @@ where the next piece begins. No names mean all topics.
 from collections.abc import Iterator
 
 from braidmq.core.access import Action, ResourceKind
-from braidmq.model import DEFAULT_INSTANCE, BraidError, Topic, check_topic_name
+from braidmq.model import DEFAULT_INSTANCE, BraidError
 from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._errors import error_code
 from braidmq.protocols.kafka._operations import answers
-from braidmq.protocols.kafka._partitions import find_own_topic
+from braidmq.protocols.kafka._partitions import Source, find_source
 from braidmq.protocols.kafka._permissions import TOPIC_OPERATIONS
 from braidmq.protocols.kafka._services import LEADER_EPOCH
-from braidmq.protocols.kafka.codec import ApiKey
+from braidmq.protocols.kafka.codec import NO_UUID, ApiKey
 from braidmq.protocols.kafka.codec.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
@@ -35,15 +35,15 @@ def describe_topic_partitions(call: Call[DescribeTopicPartitionsRequest]) -> Des
         if left == 0:
             return _piece(topics, name, first)
         try:
-            check_topic_name(name)
-            topic = find_own_topic(call.services, name)
+            source = find_source(call.services, name)
         except BraidError as error:
             topics.append(_Topic(error_code=error_code(error), name=name))
             continue
-        end = min(len(topic.partition_numbers), first + left)
-        topics.append(_describe(call, topic, range(first, end)))
+        count = len(source.topic.partition_numbers)
+        end = min(count, first + left)
+        topics.append(_describe(call, name, source, range(first, end)))
         left -= max(0, end - first)
-        if end < len(topic.partition_numbers):
+        if end < count:
             return _piece(topics, name, end)
     return DescribeTopicPartitionsResponse(topics=topics)
 
@@ -66,10 +66,10 @@ def _piece(topics: list[_Topic], next_name: str, next_index: int) -> DescribeTop
     return DescribeTopicPartitionsResponse(topics=topics, next_cursor=cursor)
 
 
-def _describe(call: Call[DescribeTopicPartitionsRequest], topic: Topic, indexes: range) -> _Topic:
+def _describe(call: Call[DescribeTopicPartitionsRequest], name: str, source: Source, indexes: range) -> _Topic:
     return _Topic(
-        name=topic.name,
-        topic_id=topic.id.bytes,
+        name=name,
+        topic_id=source.topic.id.bytes if source.chosen is None else NO_UUID,
         partitions=[_partition(call.services.node_id, index) for index in indexes],
         topic_authorized_operations=TOPIC_OPERATIONS,
     )

@@ -5,6 +5,11 @@ client gives, without keeping anybody else waiting. At least one batch is given 
 fetch inside a batch gets that batch. Readers of committed records get nothing behind the stable offset, and the list of
 aborted transactions to skip. Versions below 4 get messages of the old formats; where nothing is left for them of what
 was read, because it marks the ends of transactions only, what lies behind it is read. Sessions: see `_sessions`.
+
+Through a filter (see `_filtered_names` and `_sieve`) records are looked at one by one, a piece at a time, until chosen
+ones are found, the end is reached or the client's time is over. Only batches with chosen records count as the bytes
+that the client waits for: it is not answered just to hear that there is nothing for it; but when it is answered, it
+learns how far the search came. The old formats cannot say that, so versions below 4 have no filters.
 """
 
 import asyncio
@@ -12,14 +17,16 @@ from collections.abc import Awaitable, Iterable
 from typing import Final, NamedTuple
 
 from braidmq.core.access import Action, ResourceKind
+from braidmq.core.filters import Everything, Filter
 from braidmq.log import Bounds, Fetched
 from braidmq.model import BraidError
 from braidmq.model.errors import UnknownTopic
 from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._errors import error_code
 from braidmq.protocols.kafka._operations import answers
-from braidmq.protocols.kafka._partitions import find_topic, partition_of, stale_epoch
-from braidmq.protocols.kafka._sessions import FINAL_EPOCH, INITIAL_EPOCH, FetchSession, Interest
+from braidmq.protocols.kafka._partitions import find_source, partition_of, stale_epoch
+from braidmq.protocols.kafka._sessions import FINAL_EPOCH, INITIAL_EPOCH, FetchSession, Interest, PartitionKey
+from braidmq.protocols.kafka._sieve import Sieve
 from braidmq.protocols.kafka.codec import NO_UUID, ApiKey, Buffer, ErrorCode
 from braidmq.protocols.kafka.codec.messages.fetch import FetchRequest, FetchResponse
 from braidmq.records import Codec, downgrade_batches, parse_batch
@@ -31,6 +38,8 @@ _SESSIONS_MIN_VERSION: Final = 7
 _ZSTD_MIN_VERSION: Final = 10
 _BYTES_MAX: Final = 64 << 20
 """No answer is larger, whatever a client asks for, but for a single batch."""
+_SIFTED_BYTES: Final = 256 << 10
+"""How much is looked through at a time, while everybody else waits."""
 _NOTHING = Fetched(b"")
 
 _Partition = FetchResponse.PartitionData
@@ -93,12 +102,18 @@ class _Read(NamedTuple):
     error: int
     bounds: Bounds
     fetched: Fetched
+    sieve: Sieve | None = None
+
+    @property
+    def wanted_bytes(self) -> int:
+        """How much of what the client waits for is here."""
+        return len(self.fetched.data) if self.sieve is None else self.sieve.kept_bytes
 
 
 class _Fetch:
     """One request, until it has enough to answer."""
 
-    __slots__ = ("_call", "_is_full", "_log", "_reads", "_session", "_wanted")
+    __slots__ = ("_call", "_deadline", "_is_full", "_log", "_reads", "_session", "_sieves", "_wanted")
 
     def __init__(self, call: Call[FetchRequest], session: FetchSession | None) -> None:
         self._call = call
@@ -107,14 +122,16 @@ class _Fetch:
         self._is_full = session is None or call.request.session_epoch == INITIAL_EPOCH
         self._wanted = list(_interests(call.request) if session is None else session.interests.values())
         self._reads: list[_Read] = []
+        self._sieves: dict[PartitionKey, Sieve] = {}
+        self._deadline = 0.0
 
     async def answer(self) -> FetchResponse:
         """Read from the disk, and wait for more, as far as needed."""
+        loop = asyncio.get_running_loop()
+        self._deadline = loop.time() + self._call.request.max_wait_ms / 1000
         if not self.read_now():
             await self._read()
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + self._call.request.max_wait_ms / 1000
-        while not self.is_enough() and (left_s := deadline - loop.time()) > 0:
+        while not self.is_enough() and (left_s := self._deadline - loop.time()) > 0:
             await self._wait(left_s)
             if not self.read_now():
                 await self._read()
@@ -143,6 +160,8 @@ class _Fetch:
         left = self._bytes_max()
         for interest in self._wanted:
             found = self._look_up(interest)
+            if found.sieve is not None:
+                return False
             if not found.error and left > 0:
                 fetched = self._try(found, min(left, interest.bytes_max))
                 if fetched is None:
@@ -159,7 +178,7 @@ class _Fetch:
         for interest in self._wanted:
             found = self._look_up(interest)
             if not found.error and left > 0:
-                fetched = await self._read_one(found, min(left, interest.bytes_max))
+                fetched = await self._read_one(found, min(left, interest.bytes_max), reads)
                 found = _fitting(fetched, found, left, reads)
                 left -= len(found.fetched.data)
             reads.append(found)
@@ -175,8 +194,8 @@ class _Fetch:
     def _look_up(self, interest: Interest) -> _Read:
         number = -1
         try:
-            topic = find_topic(self._call.services, interest.topic, interest.topic_id)
-            number = partition_of(topic, interest.index).number
+            source = find_source(self._call.services, interest.topic, interest.topic_id)
+            number = partition_of(source.topic, interest.index).number
             bounds = self._log.bounds(number)
         except UnknownTopic as error:
             by_id = interest.topic_id != NO_UUID
@@ -185,7 +204,17 @@ class _Fetch:
             return _failed(interest, number, error_code(error))
         if (stale := stale_epoch(interest.leader_epoch)) is not None:
             return _failed(interest, number, stale)
-        return _Read(interest, number, 0, bounds, _NOTHING)
+        if source.chosen is not None and self._call.version < _BATCHES_MIN_VERSION:
+            return _failed(interest, number, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
+        return _Read(interest, number, 0, bounds, _NOTHING, self._sieve(interest, source.chosen))
+
+    def _sieve(self, interest: Interest, chosen: Filter | None) -> Sieve | None:
+        """The partition's sieve, which stays the same while this fetch goes on."""
+        if chosen is None or isinstance(chosen, Everything):
+            return None
+        if (sieve := self._sieves.get(interest.key)) is None:
+            sieve = self._sieves[interest.key] = Sieve(chosen, interest.offset)
+        return sieve
 
     def _try(self, found: _Read, bytes_max: int) -> _Read | None:
         offset: int | None = found.interest.offset
@@ -199,7 +228,10 @@ class _Fetch:
             return _failed(found.interest, found.number, error_code(error))
         return found
 
-    async def _read_one(self, found: _Read, bytes_max: int) -> _Read:
+    async def _read_one(self, found: _Read, bytes_max: int, before: list[_Read]) -> _Read:
+        if found.sieve is not None:
+            missing_bytes = self._call.request.min_bytes - sum(read.wanted_bytes for read in before)
+            return await self._sift(found, found.sieve, bytes_max, missing_bytes)
         offset: int | None = found.interest.offset
         try:
             while offset is not None:
@@ -208,6 +240,22 @@ class _Fetch:
         except BraidError as error:
             return _failed(found.interest, found.number, error_code(error))
         return found
+
+    async def _sift(self, found: _Read, sieve: Sieve, bytes_max: int, missing_bytes: int) -> _Read:
+        """Look through one piece, and on until nothing is missing or the time is over. Others have their turn between
+        two pieces."""
+        time = asyncio.get_running_loop().time
+        try:
+            while sieve.size_bytes < bytes_max and not sieve.is_tired:
+                piece_bytes = min(bytes_max - sieve.size_bytes, _SIFTED_BYTES)
+                fetched = await self._log.read(found.number, sieve.offset, piece_bytes, committed=self._committed)
+                sieve.take(fetched)
+                if not fetched.data or sieve.kept_bytes >= missing_bytes or time() >= self._deadline:
+                    break
+                await asyncio.sleep(0)
+        except BraidError as error:
+            return _failed(found.interest, found.number, error_code(error))
+        return found._replace(fetched=sieve.result())
 
     def _taken(self, found: _Read, fetched: Fetched) -> tuple[_Read, int | None]:
         """The read with what was fetched; and where to read on, if a client of old formats gets nothing of it."""
@@ -223,9 +271,9 @@ class _Fetch:
             return not self._is_waiting_for_nothing()
         total = 0
         for read in self._reads:
-            if read.error:
+            if read.error or (read.sieve is not None and read.sieve.is_tired):
                 return True
-            total += len(read.fetched.data)
+            total += read.wanted_bytes
         return total >= request.min_bytes
 
     def _is_waiting_for_nothing(self) -> bool:

@@ -2,18 +2,21 @@
 
 A topic that is not there is made when the client allows it (always, before version 4) and the settings do; it is ready
 for messages when the answer leaves. Names that cannot be are answered with INVALID_TOPIC_EXCEPTION. An empty list means
-all topics in version 0, none later; null means all.
+all topics in version 0, none later; null means all. The name of a filter (see `_filtered_names`) has the partitions of
+its topic and no id, so that clients go on to ask by that name.
 """
 
 from collections.abc import Awaitable
 from uuid import UUID
 
 from braidmq.core.access import Action, ResourceKind
-from braidmq.model import DEFAULT_INSTANCE, BraidError, Topic
+from braidmq.model import DEFAULT_INSTANCE, RESERVED_TOPIC_NAMES, BraidError, Topic
 from braidmq.model.errors import UnknownTopic
 from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._errors import error_code
+from braidmq.protocols.kafka._filtered_names import read_filtered_name
 from braidmq.protocols.kafka._operations import answers
+from braidmq.protocols.kafka._partitions import find_source
 from braidmq.protocols.kafka._permissions import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from braidmq.protocols.kafka._services import LEADER_EPOCH, KafkaServices
 from braidmq.protocols.kafka.codec import NO_UUID, ApiKey, ErrorCode
@@ -49,12 +52,19 @@ def _look_up(call: Call[MetadataRequest], asked: MetadataRequest.MetadataRequest
             return _Topic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=asked.topic_id)
         return _describe(call, topic)
     name = asked.name or ""
-    topic = catalog.topic(DEFAULT_INSTANCE, name)
-    if topic is not None:
-        return _describe(call, topic)
-    if call.services.topics.auto_create and call.request.allow_auto_topic_creation:
-        return None
-    return _Topic(error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name=name)
+    try:
+        source = find_source(call.services, name)
+    except UnknownTopic as error:
+        may_create = call.services.topics.auto_create and call.request.allow_auto_topic_creation
+        if may_create and read_filtered_name(name) is None:
+            return None
+        return _Topic(error_code=error_code(error), name=name)
+    except BraidError as error:
+        return _Topic(error_code=error_code(error), name=name)
+    described = _describe(call, source.topic)
+    if source.chosen is not None:
+        described.name, described.topic_id = name, NO_UUID
+    return described
 
 
 async def _with_new_topics(call: Call[MetadataRequest], answered: list[_Topic | None]) -> MetadataResponse:
@@ -93,6 +103,7 @@ def _describe(call: Call[MetadataRequest], topic: Topic) -> _Topic:
     return _Topic(
         name=topic.name,
         topic_id=topic.id.bytes,
+        is_internal=topic.name in RESERVED_TOPIC_NAMES,
         partitions=[_partition(call.services, index) for index in range(len(topic.partition_numbers))],
         topic_authorized_operations=(
             TOPIC_OPERATIONS if call.request.include_topic_authorized_operations else NOT_ASKED

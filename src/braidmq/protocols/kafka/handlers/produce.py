@@ -26,7 +26,7 @@ from braidmq.model.errors import (
 from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._errors import CloseConnection, error_code
 from braidmq.protocols.kafka._operations import answers
-from braidmq.protocols.kafka._partitions import find_topic, partition_of
+from braidmq.protocols.kafka._partitions import find_own_topic, partition_of
 from braidmq.protocols.kafka.codec import NO_UUID, ApiKey, Buffer, ErrorCode
 from braidmq.protocols.kafka.codec.messages.produce import ProduceRequest, ProduceResponse
 from braidmq.records import Batch, Codec, split_batches, upgrade_message_set
@@ -73,7 +73,7 @@ class _Produce:
             topic: Topic | None = None
             refused: _Fate = bad_acks
             try:
-                topic = find_topic(self._call.services, asked.name, asked.topic_id)
+                topic = find_own_topic(self._call.services, asked.name, asked.topic_id)
             except BraidError as error:
                 refused = refused or _unknown(error, by_id=asked.topic_id != NO_UUID)
             for partition in asked.partition_data:
