@@ -291,8 +291,14 @@ async def commit_offset(
         TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(name="orders", partitions=[partition(0), partition(9)]),
         TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(name="none", partitions=[partition(0)]),
     ]
-    identity = {"producer_id": producer.id, "producer_epoch": producer.epoch}
-    request = TxnOffsetCommitRequest(transactional_id="tx", group_id="g", topics=asked, **identity, **given)
+    request = TxnOffsetCommitRequest(
+        transactional_id="tx",
+        group_id="g",
+        producer_id=producer.id,
+        producer_epoch=producer.epoch,
+        topics=asked,
+        **given,
+    )
     response = await client.ask(request, version)
     return {
         (found.name, each.partition_index): each.error_code for found in response.topics for each in found.partitions
