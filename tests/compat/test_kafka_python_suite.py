@@ -19,7 +19,7 @@ from maven import CACHE
 from running_node import RunningNode, WaitFor
 
 SUITE = "kafka-python==3.0.12"
-VERSIONS = ("0.10.2.2", "0.11.0.3", "1.1.1", "2.0.1", "2.6.3", "3.9.0", "4.0.0")
+VERSIONS = ("0.10.2.2", "0.11.0.3", "1.1.1", "2.0.1", "2.6.3", "3.9.0", "4.0.0", "4.2.0")
 FILES = [f"test/integration/test_{part}_integration.py" for part in ("producer", "consumer", "admin")]
 RUN_LIMIT_S = 400
 SERVICE = '''"""The sdist leaves this module out; an external broker needs no more of it."""
@@ -78,10 +78,11 @@ def _sdist(folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def patient_broker(tmp_path_factory: pytest.TempPathFactory, wait_for: WaitFor) -> Iterator[RunningNode]:
-    """As the suite configures its own broker: sessions may be short."""
+    """As the suite configures its own broker: sessions may be short, and the node has number 0."""
     folder = tmp_path_factory.mktemp("broker")
     arguments = ["--data", str(folder / "data"), "--http", "off", "--kafka", "127.0.0.1:0", "--flush", "interval"]
-    node = RunningNode(folder, [*arguments, "--set", "kafka.group_session_min_ms=100"], {}, wait_for).wait_ready()
+    like_theirs = ["--set", "kafka.group_session_min_ms=100", "--set", "kafka.node_id=0"]
+    node = RunningNode(folder, [*arguments, *like_theirs], {}, wait_for).wait_ready()
     yield node
     node.clean_up()
 

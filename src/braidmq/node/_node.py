@@ -17,7 +17,7 @@ from braidmq import __version__
 from braidmq.core.admission import Admissions
 from braidmq.core.groups import GroupLimits, Groups
 from braidmq.core.health import Health
-from braidmq.core.metrics import Metric
+from braidmq.core.metrics import Metric, MetricSource
 from braidmq.core.topics import Topics
 from braidmq.core.transactions import Transactions
 from braidmq.log.embedded import EmbeddedLog, LogOptions, Recovery
@@ -56,6 +56,7 @@ class Node:
         """Where each listener listens, by its name."""
         self._failure: asyncio.Future[BraidError] = asyncio.get_running_loop().create_future()
         self._open = contextlib.AsyncExitStack()
+        self._metric_sources: list[MetricSource] = []
 
     @classmethod
     async def start(cls, settings: Settings) -> "Node":
@@ -154,21 +155,21 @@ class Node:
         listeners: list[Listener] = []
         http = self.settings.http
         if http.listen is not None:
-            services = HttpServices(self.settings.node.name, __version__, self.health, [self._metrics])
+            services = HttpServices(self.settings.node.name, __version__, self.health, [self.metrics])
             limits = {"body_bytes_max": http.body_bytes_max, "connections_max": http.connections_max}
             listeners.append(HttpListener(http.listen, services, **limits))
         kafka = self.settings.kafka
         if kafka.listen:
-            listeners.append(
-                KafkaListener(
-                    kafka.listen,
-                    self._kafka_services(),
-                    request_bytes_max=kafka.request_bytes_max,
-                    buffer_bytes_max=kafka.buffer_bytes_max,
-                    connections_max=kafka.connections_max,
-                    idle_s=kafka.idle_s,
-                )
+            listener = KafkaListener(
+                kafka.listen,
+                self._kafka_services(),
+                request_bytes_max=kafka.request_bytes_max,
+                buffer_bytes_max=kafka.buffer_bytes_max,
+                connections_max=kafka.connections_max,
+                idle_s=kafka.idle_s,
             )
+            self._metric_sources.append(listener.metrics)
+            listeners.append(listener)
         return listeners
 
     def _kafka_services(self) -> KafkaServices:
@@ -184,6 +185,8 @@ class Node:
             fetch_sessions=FetchSessions(),
             transactions=self.transactions,
             facts=NodeFacts(
+                listeners=",".join(f"PLAINTEXT://{each.listen}" for each in kafka.listen),
+                advertised_listeners=",".join(f"PLAINTEXT://{each.advertised or each.listen}" for each in kafka.listen),
                 log_folder=str((self.settings.node.data / LOG_FOLDER_NAME).absolute()),
                 request_bytes_max=kafka.request_bytes_max,
                 connections_max=kafka.connections_max,
@@ -191,9 +194,12 @@ class Node:
             ),
         )
 
-    def _metrics(self) -> Iterable[Metric]:
+    def metrics(self) -> Iterable[Metric]:
+        """All figures of this node."""
         yield from node_metrics(self.settings.node.name, self.health.ready, self.catalog)
         yield from log_metrics(self.log.statistics())
+        for source in self._metric_sources:
+            yield from source()
 
     async def _stop_listeners(self, listeners: list[Listener]) -> None:
         for listener in listeners:

@@ -335,3 +335,12 @@ async def test_only_the_first_batch_of_an_answer_may_be_larger_than_its_limit(cl
     for limit, expected in ((10, [True, False]), (1500, [True, False]), (5000, [True, True])):
         found = await client.ask(FetchRequest(topics=[wanted], max_bytes=limit, max_wait_ms=0), 11)
         assert [bool(each.records) for each in found.responses[0].partitions] == expected
+
+
+async def test_requests_and_connections_are_counted(node: Node, client: RawClient) -> None:
+    await produce(client, batch_of(b"a"))
+    await fetch(client, 0)
+    found = {(metric.name, metric.labels.get("api", "")): metric.value for metric in node.metrics()}
+    assert found["braid_kafka_connections", ""] == 1
+    assert found["braid_kafka_requests", "Produce"] == 1
+    assert found["braid_kafka_requests", "Fetch"] == 1

@@ -89,6 +89,14 @@ def _own_configs(services: KafkaServices) -> list[Config]:
     auto_create = str(services.topics.auto_create).lower()
     values = (
         (
+            "advertised.listeners",
+            facts.advertised_listeners,
+            "",
+            SettingKind.STRING,
+            "Where clients are told to connect.",
+        ),
+        ("listeners", facts.listeners, "", SettingKind.STRING, "Where this node listens."),
+        (
             "auto.create.topics.enable",
             auto_create,
             "true",

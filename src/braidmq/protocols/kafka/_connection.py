@@ -8,7 +8,7 @@ While too much waits, or the client does not read its answers, no more is read f
 import asyncio
 import socket
 import struct
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Protocol, cast
 
@@ -48,6 +48,8 @@ class Home(Protocol):
 
     services: KafkaServices
     memory: RequestMemory
+    requests: Counter[int]
+    """How many there were, by API key."""
     request_bytes_max: int
 
     def opened(self, connection: "Connection") -> bool:
@@ -195,6 +197,7 @@ class Connection(asyncio.Protocol):
                 raise MalformedRequest(
                     f"API {header.request_api_key} version {header.request_api_version} is not answered here"
                 )
+            self._home.requests[header.request_api_key] += 1
             result = operation.handler.answer(Call(header, request, self._client, self._home.services))
         except MalformedRequest as error:
             self._answer_unreadable(frame, error)

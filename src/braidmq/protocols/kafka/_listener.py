@@ -1,14 +1,17 @@
 """The listener: Kafka's protocol on any number of addresses."""
 
 import asyncio
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 import structlog
 
+from braidmq.core.metrics import Metric, MetricKind
 from braidmq.protocols.kafka._connection import Connection
 from braidmq.protocols.kafka._memory import RequestMemory
 from braidmq.protocols.kafka._services import KafkaServices
+from braidmq.protocols.kafka.codec import APIS
 from braidmq.protocols.listener import Address, Endpoint, bind, bound_addresses
 
 _SWEEP_S = 10.0
@@ -38,6 +41,7 @@ class KafkaListener:
         self._endpoints = tuple(endpoints)
         self._connections_max = connections_max
         self._idle_s = idle_s
+        self.requests: Counter[int] = Counter()
         self._connections: set[Connection] = set()
         self._servers: list[asyncio.Server] = []
         self._sweep: asyncio.TimerHandle | None = None
@@ -75,6 +79,17 @@ class KafkaListener:
             connection.abort()
         await asyncio.sleep(0)
 
+    def metrics(self) -> Iterator[Metric]:
+        """Who is connected, and what they ask."""
+        yield Metric("braid_kafka_connections", MetricKind.GAUGE, "Kafka clients connected.", len(self._connections))
+        held = self.memory.partial_bytes + self.memory.whole_bytes
+        yield Metric("braid_kafka_request_bytes", MetricKind.GAUGE, "Bytes of requests under way.", held)
+        sessions = len(self.services.fetch_sessions)
+        yield Metric("braid_kafka_fetch_sessions", MetricKind.GAUGE, "Fetch sessions kept for consumers.", sessions)
+        for key, count in sorted(self.requests.items()):
+            labels = {"api": APIS[key].name}
+            yield Metric("braid_kafka_requests", MetricKind.COUNTER, "Requests answered, by API.", count, labels)
+
     # The connections' side.
 
     def opened(self, connection: Connection) -> bool:
@@ -86,11 +101,6 @@ class KafkaListener:
 
     def closed(self, connection: Connection) -> None:
         self._connections.discard(connection)
-
-    @property
-    def connections(self) -> int:
-        """How many clients are connected."""
-        return len(self._connections)
 
     def _close_idle(self) -> None:
         loop = asyncio.get_running_loop()

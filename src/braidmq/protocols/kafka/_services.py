@@ -17,6 +17,8 @@ LEADER_EPOCH = 0
 class NodeFacts(NamedTuple):
     """What clients may know of how this node is set up."""
 
+    listeners: str
+    advertised_listeners: str
     log_folder: str
     request_bytes_max: int
     connections_max: int
