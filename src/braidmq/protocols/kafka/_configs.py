@@ -93,7 +93,7 @@ def _own_configs(services: KafkaServices) -> list[Config]:
             facts.advertised_listeners,
             "",
             SettingKind.STRING,
-            "Where clients are told to connect.",
+            "Where clients connect.",
         ),
         ("listeners", facts.listeners, "", SettingKind.STRING, "Where this node listens."),
         (
