@@ -8,6 +8,8 @@ from itertools import count
 from typing import Any
 from uuid import UUID, uuid4
 
+import msgspec
+
 from braidmq.core.groups import (
     GroupLimits,
     Groups,
@@ -15,6 +17,8 @@ from braidmq.core.groups import (
     Joined,
     MemberIdentity,
     Protocol,
+    Pulse,
+    PulseAnswer,
     Sync,
     Synced,
 )
@@ -118,6 +122,15 @@ class FakeKeeper:
         await self._write()
         self.rows[group] = dict(rows)
 
+    async def change(self, group: str, rows: Mapping[str, bytes | None]) -> None:
+        await self._write()
+        kept = self.rows.setdefault(group, {})
+        for key, content in rows.items():
+            if content is None:
+                kept.pop(key, None)
+            else:
+                kept[key] = content
+
     async def delete(self, group: str) -> None:
         await self._write()
         self.rows.pop(group, None)
@@ -157,6 +170,17 @@ class FakeDirectory:
         self.by_name[name] = topic
         self._tell(TopicChanged(0, None, topic))
         return topic
+
+    def grow(self, name: str, partitions: int) -> Topic:
+        old = self.by_name[name]
+        more = tuple(next(self._numbers) for _ in range(partitions - len(old.partition_numbers)))
+        topic = msgspec.structs.replace(old, partition_numbers=old.partition_numbers + more)
+        self.by_name[name] = topic
+        self._tell(TopicChanged(0, old, topic))
+        return topic
+
+    def topics(self) -> list[Topic]:
+        return list(self.by_name.values())
 
     def remove(self, name: str) -> None:
         self._tell(TopicChanged(0, self.by_name.pop(name), None))
@@ -307,6 +331,86 @@ class Speaker:
             asks_id_first=self.asks_id_first,
             may_skip_assignment=self.may_skip_assignment,
         )
+
+
+class Holder:
+    """A client that we assign to: it gives up at once what it is told to, and says so in its next heartbeat."""
+
+    def __init__(
+        self,
+        world: World,
+        name: str,
+        *,
+        topics: tuple[str, ...] | None = ("orders",),
+        pattern: str | None = None,
+        instance_id: str | None = None,
+        assignor: str | None = None,
+        group: str = "g",
+        rebalance_ms: int = REBALANCE_MS,
+    ) -> None:
+        self._world = world
+        self.group = group
+        self.member_id = name
+        self.instance_id = instance_id
+        self.topics = topics
+        self.pattern = pattern
+        self.assignor = assignor
+        self.rebalance_ms = rebalance_ms
+        self.epoch = 0
+        self.held: frozenset[int] = frozenset()
+        self.is_slow = False
+        """Says that it still holds what it is to give up."""
+
+    @property
+    def identity(self) -> MemberIdentity:
+        return MemberIdentity(self.member_id, self.epoch)
+
+    async def join(self) -> PulseAnswer:
+        """Everything is said, and nothing is held."""
+        self.epoch, self.held = 0, frozenset()
+        return await self.beat(full=True)
+
+    async def beat(self, *, full: bool = False) -> PulseAnswer:
+        """Says what it holds, and takes what it gets."""
+        answer = await self._world.groups.pulse(self.pulse(full=full))
+        self.epoch = answer.epoch
+        if answer.assigned is not None and not (self.is_slow and self.held - answer.assigned):
+            self.held = answer.assigned
+        return answer
+
+    async def leave(self, *, for_a_while: bool = False) -> PulseAnswer:
+        epoch = -2 if for_a_while else -1
+        answer = await self._world.groups.pulse(
+            Pulse(group=self.group, member_id=self.member_id, instance_id=self.instance_id, epoch=epoch)
+        )
+        self.epoch, self.held = 0, frozenset()
+        return answer
+
+    def pulse(self, *, full: bool = False) -> Pulse:
+        return Pulse(
+            group=self.group,
+            member_id=self.member_id,
+            epoch=self.epoch,
+            instance_id=self.instance_id,
+            rebalance_ms=self.rebalance_ms if full else -1,
+            topics=self.topics if full else None,
+            pattern=self.pattern if full else None,
+            assignor=self.assignor if full else None,
+            held=self.held,
+            client_id="client",
+            client_host="/127.0.0.1",
+        )
+
+
+async def converge(*holders: Holder) -> None:
+    """Heartbeats in turn, until nobody is told anything new."""
+    for _ in range(20):
+        before = [(holder.epoch, holder.held) for holder in holders]
+        for holder in holders:
+            await holder.beat()
+        if [(holder.epoch, holder.held) for holder in holders] == before:
+            return
+    raise AssertionError("the members do not come to rest")
 
 
 async def assemble(world: World, *members: Speaker) -> None:

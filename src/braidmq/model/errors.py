@@ -274,6 +274,42 @@ class GroupNotEmpty(BraidError):
     code = "group_not_empty"
 
 
+class EpochFenced(BraidError):
+    """The member is in another epoch; it is to give up all that it holds and to join again."""
+
+    code = "epoch_fenced"
+
+
+class StaleEpoch(BraidError):
+    """The member speaks of another epoch than the one that it is in."""
+
+    code = "stale_epoch"
+
+
+class InstanceUnreleased(BraidError):
+    """The instance is a member already, and has not left."""
+
+    code = "instance_unreleased"
+
+
+class UnknownAssignor(BraidError):
+    """There is no such way to assign."""
+
+    code = "unknown_assignor"
+
+
+class InvalidExpression(BraidError):
+    """The regular expression cannot be read."""
+
+    code = "invalid_expression"
+
+
+class InvalidHeartbeat(BraidError):
+    """The heartbeat says too little, or things that do not go together."""
+
+    code = "invalid_heartbeat"
+
+
 class TopicInUse(BraidError):
     """The group's members read this topic."""
 

@@ -118,6 +118,8 @@ class Node:
             initial_delay_ms=kafka.group_initial_delay_ms,
             session_min_ms=kafka.group_session_min_ms,
             session_max_ms=kafka.group_session_max_ms,
+            heartbeat_ms=kafka.group_heartbeat_ms,
+            consumer_session_ms=kafka.group_session_ms,
             members_max=kafka.group_members_max,
             offsets_retention_ms=kafka.offsets_retention_s * 1000,
         )

@@ -156,6 +156,18 @@ class KafkaSettings(Section, frozen=True):
     group_session_max_ms: Annotated[
         int, Meta(description="The longest session timeout that a group's member may ask for.", ge=1, le=86_400_000)
     ] = 1_800_000
+    group_heartbeat_ms: Annotated[
+        int,
+        Meta(
+            description="How often members of a group that is assigned to by the node (`group.protocol=consumer`) say"
+            " that they live.",
+            ge=1,
+            le=3_600_000,
+        ),
+    ] = 5_000
+    group_session_ms: Annotated[
+        int, Meta(description="How long such a member may be silent before it is out.", ge=1, le=86_400_000)
+    ] = 45_000
     group_members_max: Annotated[
         int, Meta(description="How many members a group may have; more are refused.", ge=1, le=1_000_000)
     ] = 100_000

@@ -15,6 +15,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from kafka import KafkaAdminClient, KafkaConsumer  # type: ignore[attr-defined]  # kafka-python has no types
 
 from braidmq.core.groups import GroupState
+from braidmq.core.groups._consumer import ConsumerGroup
 from braidmq.model import Message
 from braidmq.node import Node
 from braidmq.protocols.listener import Address, Endpoint
@@ -26,12 +27,21 @@ StartNode = Callable[..., Awaitable[Node]]
 
 PARTITIONS = 4
 LIMIT_S = 30.0
-SHORT_SESSIONS = KafkaSettings(listen=(Endpoint(Address("127.0.0.1", 0)),), group_session_min_ms=500)
+
+
+def quick(port: int = 0) -> KafkaSettings:
+    """Members may fall silent quickly, and speak often."""
+    return KafkaSettings(
+        listen=(Endpoint(Address("127.0.0.1", port)),),
+        group_session_min_ms=500,
+        group_heartbeat_ms=200,
+        group_session_ms=6_000,
+    )
 
 
 @pytest.fixture
 async def node(start_node: StartNode) -> Node:
-    node = await start_node(kafka=SHORT_SESSIONS)
+    node = await start_node(kafka=quick())
     await node.topics.create("orders", partitions=PARTITIONS)
     return node
 
@@ -57,7 +67,8 @@ def members(node: Node, group: str = "g") -> int:
 
 
 def generation(node: Node, group: str = "g") -> int:
-    return node.groups._groups[group].generation
+    found = node.groups._groups[group]
+    return found.epoch if isinstance(found, ConsumerGroup) else found.generation
 
 
 def committed(node: Node, group: str = "g", topic: str = "orders") -> int:
@@ -70,6 +81,7 @@ class Reader:
 
     def __init__(self, node: Node, **given: Any) -> None:
         self.assigned: set[int] = set()
+        self._topics = given.pop("topics", ["orders"])
         self.events: list[tuple[str, list[int]]] = []
         self.bodies: list[bytes] = []
         self.errors: list[Any] = []
@@ -85,13 +97,15 @@ class Reader:
             "topic.metadata.refresh.interval.ms": 500,
         }
         chosen = {name.replace("_", "."): each for name, each in given.items()}
+        if chosen.get("group.protocol") == "consumer":
+            del settings["session.timeout.ms"], settings["heartbeat.interval.ms"]  # the node's to say
         self._consumer = confluent_kafka.Consumer(settings | chosen)
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
         self._consumer.subscribe(
-            ["orders"], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_revoke
+            self._topics, on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_revoke
         )
         while not self._stop.is_set():
             message = self._consumer.poll(0.05)
@@ -405,19 +419,83 @@ async def test_confluent_administers_groups(node: Node) -> None:
     assert node.groups.all() == []
 
 
+# Groups that the node assigns to.
+
+
+async def test_members_that_the_node_assigns_to_come_and_go(node: Node) -> None:
+    one = Reader(node, group_protocol="consumer")
+    await until(lambda: len(one.assigned) == PARTITIONS)
+    two = Reader(node, group_protocol="consumer")
+    await until(lambda: len(one.assigned) == len(two.assigned) == 2)
+    assert one.assigned.isdisjoint(two.assigned)
+    revoked = [indexes for what, indexes in one.events if what == "revoked"]
+    assert sum(map(len, revoked)) == 2, "only what went to the other was taken away"
+    await publish(node, *(b"%d" % number for number in range(40)))
+    await until(lambda: len(one.bodies) + len(two.bodies) == 40)
+    await two.stop()
+    await until(lambda: len(one.assigned) == PARTITIONS)
+    await one.stop()
+    assert committed(node) == 40
+    view = node.groups.find("g")
+    assert view is not None
+    assert view.state is GroupState.EMPTY
+
+
+@pytest.mark.parametrize("assignor", ["uniform", "range"])
+async def test_members_that_the_node_assigns_to_choose_how(node: Node, assignor: str) -> None:
+    readers = [Reader(node, group_protocol="consumer", group_remote_assignor=assignor) for _ in range(2)]
+    await until(lambda: all(len(each.assigned) == 2 for each in readers))
+    view = node.groups.find_consumer("g")
+    assert view is not None
+    assert view.assignor == assignor
+    for reader in readers:
+        await reader.stop()
+
+
+async def test_a_static_member_that_the_node_assigns_to_returns_to_its_share(node: Node) -> None:
+    readers = [Reader(node, group_protocol="consumer", group_instance_id=f"i{number}") for number in range(2)]
+    await until(lambda: all(len(each.assigned) == 2 for each in readers))
+    before, share = generation(node), set(readers[1].assigned)
+    await readers[1].stop()
+    again = Reader(node, group_protocol="consumer", group_instance_id="i1")
+    await until(lambda: again.assigned == share)
+    assert generation(node) == before
+    await readers[0].stop()
+    await again.stop()
+
+
+async def test_a_subscription_by_pattern_finds_topics_that_come_later(node: Node) -> None:
+    reader = Reader(node, group_protocol="consumer", topics=["^ord.*"])
+    await until(lambda: len(reader.assigned) == PARTITIONS)
+    await node.topics.create("ordinary", partitions=PARTITIONS + 2)
+    await until(lambda: len(reader.assigned) == PARTITIONS + 2)
+    await reader.stop()
+
+
+async def test_an_idle_group_changes_to_the_other_protocol_and_keeps_its_offsets(node: Node) -> None:
+    await publish(node, *(b"%d" % number for number in range(8)))
+    for count, protocol in enumerate(["classic", "consumer", "classic"], start=1):
+        reader = Reader(node, group_protocol=protocol)
+        await until(lambda: committed(node) == 8 * count)  # noqa: B023 - awaited in the same turn
+        await reader.stop()
+        assert len(reader.bodies) == 8, "nothing is read twice"
+        await publish(node, *(b"%d" % number for number in range(8)))
+
+
 # The node restarts under its consumers.
 
 
-async def test_consumers_work_on_when_the_node_restarts_under_them(start_node: StartNode, node: Node) -> None:
-    reader = Reader(node, session_timeout_ms=30_000)
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+async def test_consumers_work_on_when_the_node_restarts_under_them(
+    start_node: StartNode, node: Node, protocol: str
+) -> None:
+    reader = Reader(node, group_protocol=protocol)
     await publish(node, *(b"%d" % number for number in range(20)))
     await until(lambda: committed(node) == 20)
     before = generation(node)
     address = node.addresses["kafka"][0]
     await node.stop()
-    again = await start_node(
-        kafka=KafkaSettings(listen=(Endpoint(Address("127.0.0.1", address.port)),), group_session_min_ms=500)
-    )
+    again = await start_node(kafka=quick(address.port))
     await publish(again, *(b"%d" % number for number in range(20, 40)))
     await until(lambda: committed(again) == 40)
     assert generation(again) == before, "nobody had to join again"

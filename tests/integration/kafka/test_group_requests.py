@@ -13,6 +13,8 @@ from braidmq.model import Topic
 from braidmq.node import Node
 from braidmq.protocols.kafka._operations import operations
 from braidmq.protocols.kafka.codec import NO_UUID, ApiKey, ErrorCode, encode_message
+from braidmq.protocols.kafka.codec.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from braidmq.protocols.kafka.codec.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from braidmq.protocols.kafka.codec.messages.consumer_protocol import ConsumerProtocolSubscription
 from braidmq.protocols.kafka.codec.messages.delete_groups import DeleteGroupsRequest
 from braidmq.protocols.kafka.codec.messages.describe_groups import DescribeGroupsRequest
@@ -511,3 +513,124 @@ async def test_offsets_are_deleted_where_members_do_not_read(client: RawClient, 
     assert set(node.groups.offsets("g")) == {topic.partition_numbers[1]}
     missing = await client.ask(delete_request("none", ("orders", 0)), 0)
     assert (missing.error_code, missing.topics) == (ErrorCode.GROUP_ID_NOT_FOUND, [])
+
+
+# Groups that we assign to.
+
+
+def pulse_request(topic: Topic, member_id: str = "m", epoch: int = 0, **given: Any) -> ConsumerGroupHeartbeatRequest:
+    request = ConsumerGroupHeartbeatRequest(group_id="g", member_id=member_id, member_epoch=epoch)
+    if epoch == 0:
+        request.rebalance_timeout_ms = 60_000
+        request.subscribed_topic_names = [topic.name]
+        request.topic_partitions = []
+    for name, value in given.items():
+        setattr(request, name, value)
+    return request
+
+
+@pytest.mark.parametrize("version", versions(ApiKey.CONSUMER_GROUP_HEARTBEAT))
+async def test_every_version_is_assigned_to(client: RawClient, topic: Topic, version: int) -> None:
+    joined = await client.ask(pulse_request(topic), version)
+    assert (joined.error_code, joined.member_id, joined.member_epoch) == (0, "m", 1)
+    assert joined.heartbeat_interval_ms == 5_000
+    (share,) = joined.assignment.topic_partitions
+    assert (share.topic_id, share.partitions) == (topic.id.bytes, [0, 1])
+    again = await client.ask(pulse_request(topic, epoch=1), version)
+    assert (again.error_code, again.assignment) == (0, None)
+    left = await client.ask(pulse_request(topic, epoch=-1), version)
+    assert (left.error_code, left.member_epoch) == (0, -1)
+
+
+async def test_only_version_0_leaves_the_id_to_us(client: RawClient, topic: Topic) -> None:
+    assert (await client.ask(pulse_request(topic, member_id=""), 0)).member_id
+    assert (await client.ask(pulse_request(topic, member_id=""), 1)).error_code == ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.parametrize("version", versions(ApiKey.CONSUMER_GROUP_HEARTBEAT))
+async def test_every_version_of_such_a_heartbeat_tells_errors(client: RawClient, topic: Topic, version: int) -> None:
+    async def code(*rest: Any, **given: Any) -> int:
+        response = await client.ask(pulse_request(topic, *rest, **given), version)
+        assert response.error_message
+        number: int = response.error_code
+        return number
+
+    assert await code(group_id="") == ErrorCode.INVALID_REQUEST
+    assert await code(topic_partitions=None) == ErrorCode.INVALID_REQUEST
+    assert await code(server_assignor="sticky") == ErrorCode.UNSUPPORTED_ASSIGNOR
+    assert await code(epoch=1) == ErrorCode.GROUP_ID_NOT_FOUND
+    if version >= 1:
+        assert await code(subscribed_topic_regex="(") == ErrorCode.INVALID_REGULAR_EXPRESSION
+    await client.ask(pulse_request(topic, instance_id="i"), version)
+    assert await code(epoch=2) == ErrorCode.FENCED_MEMBER_EPOCH
+    assert await code("n", epoch=1) == ErrorCode.UNKNOWN_MEMBER_ID
+    assert await code("n", epoch=1, instance_id="i") == ErrorCode.FENCED_INSTANCE_ID
+    assert await code("n", instance_id="i") == ErrorCode.UNRELEASED_INSTANCE_ID
+
+
+async def test_a_pattern_is_subscribed_to(client: RawClient, topic: Topic, node: Node) -> None:
+    request = pulse_request(topic, subscribed_topic_names=None, subscribed_topic_regex="ord.*|la.er")
+    joined = await client.ask(request, 1)
+    assert [share.partitions for share in joined.assignment.topic_partitions] == [[0, 1]]
+    later = await node.topics.create("later", partitions=3)
+    told = await client.ask(pulse_request(topic, epoch=1), 1)
+    assert {share.topic_id: share.partitions for share in told.assignment.topic_partitions} == {
+        topic.id.bytes: [0, 1],
+        later.id.bytes: [0, 1, 2],
+    }
+
+
+async def test_a_member_that_we_assign_to_commits_and_fetches_in_its_epoch(client: RawClient, topic: Topic) -> None:
+    joined = await client.ask(pulse_request(topic), 1)
+    member = MemberIdentity("m", joined.member_epoch)
+    assert await commit_code(client, topic, 9, member) == 0
+    assert await commit_code(client, topic, 10, member) == 0
+    assert await commit_code(client, topic, 8, member) == ErrorCode.UNSUPPORTED_VERSION
+    assert await commit_code(client, topic, 9, member._replace(generation=7)) == ErrorCode.STALE_MEMBER_EPOCH
+    assert await commit_code(client, topic, 9, MemberIdentity("n", 1)) == ErrorCode.UNKNOWN_MEMBER_ID
+
+    async def fetch_code(member_id: str | None, epoch: int) -> int:
+        request = fetch_request([topic], 9)
+        request.groups = request.groups[:1]
+        request.groups[0].member_id, request.groups[0].member_epoch = member_id, epoch
+        response = await client.ask(request, 9)
+        code: int = response.groups[0].error_code
+        return code
+
+    assert await fetch_code("m", member.generation) == 0
+    assert await fetch_code(None, -1) == 0
+    assert await fetch_code("m", 9) == ErrorCode.STALE_MEMBER_EPOCH
+    assert await fetch_code("n", 1) == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+@pytest.mark.parametrize("version", versions(ApiKey.CONSUMER_GROUP_DESCRIBE))
+async def test_every_version_describes_groups_that_we_assign_to(client: RawClient, topic: Topic, version: int) -> None:
+    await client.ask(pulse_request(topic, instance_id="i", rack_id="r"), 1)
+    request = ConsumerGroupDescribeRequest(group_ids=["g", "none", ""], include_authorized_operations=True)
+    group, missing, nameless = (await client.ask(request, version)).groups
+    assert (group.error_code, group.group_state, group.assignor_name) == (0, "Stable", "uniform")
+    assert (group.group_epoch, group.assignment_epoch) == (1, 1)
+    assert group.authorized_operations > 0
+    (member,) = group.members
+    assert (member.member_id, member.instance_id, member.rack_id, member.member_epoch) == ("m", "i", "r", 1)
+    assert (member.client_id, member.client_host) == ("raw", "/127.0.0.1")
+    assert (member.subscribed_topic_names, member.subscribed_topic_regex) == (["orders"], None)
+    for assignment in (member.assignment, member.target_assignment):
+        (share,) = assignment.topic_partitions
+        assert (share.topic_id, share.topic_name, share.partitions) == (topic.id.bytes, "orders", [0, 1])
+    assert member.member_type == (1 if version >= 1 else -1)
+    assert missing.error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert nameless.error_code == ErrorCode.INVALID_GROUP_ID
+    (old,) = (await client.ask(DescribeGroupsRequest(groups=["g"]), 6)).groups
+    assert (old.error_code, old.group_state) == (ErrorCode.GROUP_ID_NOT_FOUND, "Dead")
+    (listed,) = (await client.ask(ListGroupsRequest(types_filter=["consumer"]), 5)).groups
+    assert (listed.group_id, listed.protocol_type, listed.group_type) == ("g", "consumer", "consumer")
+
+
+async def test_classic_members_have_no_place_among_those_that_we_assign_to(client: RawClient, topic: Topic) -> None:
+    await client.ask(pulse_request(topic), 1)
+    refused = await client.ask(join_request(version=9), 9)
+    assert refused.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    await client.ask(pulse_request(topic, epoch=-1), 1)
+    assert (await join(client)).error_code == 0
+    assert (await client.ask(pulse_request(topic), 1)).error_code == ErrorCode.GROUP_ID_NOT_FOUND

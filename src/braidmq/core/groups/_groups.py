@@ -12,12 +12,25 @@ from uuid import UUID
 
 import structlog
 
+from braidmq.core.groups._assignors import ASSIGNORS
 from braidmq.core.groups._classic import ClassicGroup, check_unknown_group
+from braidmq.core.groups._consumer import ConsumerGroup
+from braidmq.core.groups._patterns import Pattern
 from braidmq.core.groups._pending import PendingKeeper, PendingOffsets
-from braidmq.core.groups._rows import GROUP_KEY, ClassicMemberRow, ClassicRow, Row, decode_row, encode_rows
+from braidmq.core.groups._rows import (
+    GROUP_KEY,
+    ClassicMemberRow,
+    ClassicRow,
+    ConsumerMemberRow,
+    ConsumerRow,
+    Row,
+    decode_row,
+    encode_row,
+)
 from braidmq.core.groups._timing import Clock, LoopClock, Timer
 from braidmq.core.groups._words import (
     METADATA_LENGTH_MAX,
+    ConsumerGroupView,
     GroupKind,
     GroupLimits,
     GroupState,
@@ -26,22 +39,30 @@ from braidmq.core.groups._words import (
     Joined,
     Leaver,
     MemberIdentity,
+    Pulse,
+    PulseAnswer,
     Sync,
     Synced,
     TopicsOf,
 )
 from braidmq.log import GroupOffset, Log
-from braidmq.model import BraidError, Partition, Topic
+from braidmq.model import DEFAULT_INSTANCE, BraidError, Partition, Topic
 from braidmq.model.errors import (
+    InconsistentProtocol,
     InvalidGroup,
+    InvalidHeartbeat,
     InvalidSession,
     MetadataTooLarge,
+    StaleEpoch,
     StaleGeneration,
     TopicInUse,
+    UnknownAssignor,
     UnknownGroup,
     UnknownMember,
 )
 from braidmq.store import Change, TopicChanged
+
+_LEAVING_EPOCH_MIN = -2
 
 _logger = structlog.get_logger(__name__)
 
@@ -53,6 +74,8 @@ class Keeper(PendingKeeper, Protocol):
 
     async def replace(self, group: str, rows: Mapping[str, bytes]) -> None: ...
 
+    async def change(self, group: str, rows: Mapping[str, bytes | None]) -> None: ...
+
     async def delete(self, group: str) -> None: ...
 
 
@@ -62,6 +85,8 @@ class Directory(Protocol):
     def partition_by_number(self, number: int) -> Partition | None: ...
 
     def topic_by_id(self, topic_id: UUID) -> Topic | None: ...
+
+    def topics(self) -> list[Topic]: ...
 
     def subscribe(self, callback: Callable[[Change], None]) -> Callable[[], None]: ...
 
@@ -93,7 +118,8 @@ class Groups:
         self._log = log
         self._keeper = keeper
         self._pending = pending
-        self._groups: dict[str, ClassicGroup] = {}
+        self._groups: dict[str, ClassicGroup | ConsumerGroup] = {}
+        self._topic_numbers: dict[str, tuple[int, ...]] | None = None
         self._tasks: set[asyncio.Future[None]] = set()
         self._unsubscribe = catalog.subscribe(self._catalog_changed)
         self._sweep_timer: Timer = clock.call_later(limits.sweep_ms, self._begin_sweep)
@@ -146,6 +172,10 @@ class Groups:
                 f" {self.limits.session_max_ms}"
             )
         group = self._groups.get(join.group)
+        if isinstance(group, ConsumerGroup):
+            if group.members:
+                raise InconsistentProtocol(f"the members of {join.group!r} do not assign by themselves")
+            group = None
         if group is None:
             if join.member_id:
                 raise UnknownMember(f"there is no group {join.group!r}")
@@ -167,10 +197,30 @@ class Groups:
         found = self._groups.get(group)
         if found is None:
             return [UnknownMember(f"there is no group {group!r}") for _ in leavers]
-        fates, kept = found.leave(leavers)
+        fates, kept = found.remove(leavers) if isinstance(found, ConsumerGroup) else found.leave(leavers)
         if kept is not None:
             await asyncio.shield(kept)
         return fates
+
+    async def pulse(self, pulse: Pulse) -> PulseAnswer:
+        """The heartbeat of a member that we assign to, and what it is to hold. Its changes are kept when this returns.
+
+        Raises InvalidHeartbeat, UnknownAssignor, InvalidExpression, UnknownGroup, UnknownMember, EpochFenced,
+        InstanceFenced, InstanceUnreleased, GroupFull.
+        """
+        _check_pulse(pulse)
+        group = self._groups.get(pulse.group)
+        is_free = group is None or (isinstance(group, ClassicGroup) and group.is_unused)
+        if is_free and pulse.epoch == 0:
+            if group is not None:
+                group.close()
+            group = self._groups[pulse.group] = ConsumerGroup(pulse.group, self)
+        if not isinstance(group, ConsumerGroup):
+            raise UnknownGroup(f"there is no group {pulse.group!r} whose members are assigned to")
+        answer, kept = group.leave(pulse) if pulse.epoch < 0 else group.pulse(pulse)
+        if kept is not None:
+            await asyncio.shield(kept)
+        return answer
 
     # Offsets.
 
@@ -178,7 +228,8 @@ class Groups:
         """Keep how far the group has come, by partition number; durable when this returns.
 
         Without a member (or with one that is in no generation), only while the group has no members. Raises
-        UnknownGroup, UnknownMember, InstanceFenced, StaleGeneration, RebalanceInProgress, and the log's errors.
+        UnknownGroup, UnknownMember, InstanceFenced, StaleGeneration, StaleEpoch, RebalanceInProgress, and the log's
+        errors.
         """
         self._check_commit(group, member, in_transaction=False)
         await self._log.commit_offsets(group, self._stamped(group, offsets))
@@ -186,6 +237,12 @@ class Groups:
     def offsets(self, group: str) -> Mapping[int, GroupOffset]:
         """How far the group has come, by partition number; nothing for a group that nobody knows."""
         return self._log.fetch_offsets(group)
+
+    def check_fetch(self, group: str, member_id: str | None, epoch: int) -> None:
+        """Whether this member may be told the offsets: everybody who does not claim to be in an epoch. Raises
+        UnknownMember, StaleEpoch."""
+        if isinstance(found := self._groups.get(group), ConsumerGroup):
+            found.check_fetch(member_id, epoch)
 
     def has_pending(self, group: str, number: int) -> bool:
         """Whether a transaction that has not ended may still change this offset."""
@@ -221,7 +278,7 @@ class Groups:
         _check_name(group)
         try:
             self._check_commit(group, member, in_transaction=True)
-        except UnknownGroup as error:
+        except (UnknownGroup, StaleEpoch) as error:
             raise StaleGeneration(error.message) from error
         await self._pending.add(producer_id, group, self._stamped(group, offsets))
 
@@ -250,6 +307,11 @@ class Groups:
         if (found := self._groups.get(group)) is not None:
             return found.view()
         return _offsets_only(group) if self._log.fetch_offsets(group) else None
+
+    def find_consumer(self, group: str) -> ConsumerGroupView | None:
+        """The group as it is now; None if there is none whose members we assign to."""
+        found = self._groups.get(group)
+        return found.full_view() if isinstance(found, ConsumerGroup) else None
 
     def all(self) -> list[GroupView]:
         """All groups as they are now."""
@@ -288,7 +350,17 @@ class Groups:
     # The groups' side.
 
     def keep(self, group: str, rows: Mapping[str, Row]) -> "asyncio.Future[None]":
-        return self._begin(self._keeper.replace(group, encode_rows(rows)))
+        return self._begin(self._keeper.replace(group, {key: encode_row(row) for key, row in rows.items()}))
+
+    def keep_some(self, group: str, rows: Mapping[str, Row | None]) -> "asyncio.Future[None]":
+        changes = {key: None if row is None else encode_row(row) for key, row in rows.items()}
+        return self._begin(self._keeper.change(group, changes))
+
+    def topic_numbers(self) -> Mapping[str, tuple[int, ...]]:
+        if self._topic_numbers is None:
+            topics = [topic for topic in self._catalog.topics() if topic.instance == DEFAULT_INSTANCE]
+            self._topic_numbers = {topic.name: topic.partition_numbers for topic in topics}
+        return self._topic_numbers
 
     # Inside.
 
@@ -297,11 +369,14 @@ class Groups:
         if isinstance(row, ClassicRow):
             members = {key: kept for key, kept in rows.items() if isinstance(kept, ClassicMemberRow)}
             self._groups[name] = ClassicGroup.restored(name, self, row, members)
+        elif isinstance(row, ConsumerRow):
+            assigned = {key: kept for key, kept in rows.items() if isinstance(kept, ConsumerMemberRow)}
+            self._groups[name] = ConsumerGroup.restored(name, self, row, assigned)
 
     def _with_members(self, name: str) -> ClassicGroup:
         _check_name(name)
         group = self._groups.get(name)
-        if group is None or group.state is GroupState.EMPTY:
+        if not isinstance(group, ClassicGroup) or group.state is GroupState.EMPTY:
             raise UnknownMember(f"the group {name!r} has no members")
         return group
 
@@ -341,7 +416,13 @@ class Groups:
         return None if topic is None or topic.deleting else topic
 
     def _catalog_changed(self, change: Change) -> None:
-        if isinstance(change, TopicChanged) and change.old is not None and (change.new is None or change.new.deleting):
+        if not isinstance(change, TopicChanged):
+            return
+        self._topic_numbers = None
+        for group in self._groups.values():
+            if isinstance(group, ConsumerGroup):
+                group.topics_changed()
+        if change.old is not None and (change.new is None or change.new.deleting):
             self._begin(self._pending.forget(change.old.partition_numbers))
 
     def _begin_sweep(self) -> None:
@@ -364,6 +445,33 @@ def check_metadata(metadata: str) -> None:
     """Raises MetadataTooLarge."""
     if len(metadata) > METADATA_LENGTH_MAX:
         raise MetadataTooLarge(f"{len(metadata)} characters beside an offset; {METADATA_LENGTH_MAX} are kept")
+
+
+def _check_pulse(pulse: Pulse) -> None:
+    """What can be said of a heartbeat without knowing the group."""
+    texts = {"group": pulse.group, "instance": pulse.instance_id, "rack": pulse.rack, "member": pulse.member_id}
+    for what, text in texts.items():
+        if text is not None and not text.strip():
+            raise InvalidHeartbeat(f"a heartbeat names its {what}")
+    if pulse.epoch < _LEAVING_EPOCH_MIN:
+        raise InvalidHeartbeat(f"there is no epoch {pulse.epoch}")
+    if pulse.epoch == _LEAVING_EPOCH_MIN and pulse.instance_id is None:
+        raise InvalidHeartbeat("only instances leave for a while")
+    if pulse.epoch == 0:
+        _check_joining(pulse)
+    if pulse.assignor is not None and pulse.assignor not in ASSIGNORS:
+        raise UnknownAssignor(f"there is no assignor {pulse.assignor!r}; there are {', '.join(ASSIGNORS)}")
+    if pulse.pattern:
+        Pattern(pulse.pattern)
+
+
+def _check_joining(pulse: Pulse) -> None:
+    if pulse.rebalance_ms < 0:
+        raise InvalidHeartbeat("a member that joins says how long it may take to give up partitions")
+    if pulse.held is None or pulse.held:
+        raise InvalidHeartbeat("a member that joins holds nothing")
+    if not pulse.topics and not pulse.pattern:
+        raise InvalidHeartbeat("a member that joins says what it reads")
 
 
 def _check_name(group: str) -> None:

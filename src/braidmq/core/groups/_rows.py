@@ -3,7 +3,6 @@
 Rows are arrays in msgpack, tagged with what they are. New fields go to the end, with a default.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -32,7 +31,35 @@ class ClassicMemberRow(msgspec.Struct, frozen=True, kw_only=True, array_like=Tru
     assignment: bytes
 
 
-Row = ClassicRow | ClassicMemberRow
+class ConsumerRow(msgspec.Struct, frozen=True, kw_only=True, array_like=True, tag="consumer"):
+    """A group that we assign to. `topics` tells whether the topics are still those that the target was made for."""
+
+    epoch: int
+    target_epoch: int
+    assignor: str
+    topics: str
+
+
+class ConsumerMemberRow(msgspec.Struct, frozen=True, kw_only=True, array_like=True, tag="consumer_member"):
+    """A member of such a group, and what it is to hold."""
+
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    topics: tuple[str, ...]
+    pattern: str
+    assignor: str
+    rack: str | None
+    rebalance_ms: int
+    epoch: int
+    previous_epoch: int
+    progress: str
+    assigned: tuple[int, ...]
+    revoking: tuple[int, ...]
+    target: tuple[int, ...]
+
+
+Row = ClassicRow | ClassicMemberRow | ConsumerRow | ConsumerMemberRow
 
 GROUP_KEY = ""
 
@@ -40,12 +67,12 @@ _encoder = msgspec.msgpack.Encoder()
 _decoder: Any = msgspec.msgpack.Decoder(Row)
 
 
-def encode_rows(rows: Mapping[str, Row]) -> dict[str, bytes]:
-    """The rows as the store keeps them."""
-    return {key: _encoder.encode(row) for key, row in rows.items()}
+def encode_row(row: Row) -> bytes:
+    """The row as the store keeps it."""
+    return _encoder.encode(row)
 
 
 def decode_row(data: bytes) -> Row:
-    """A row as `encode_rows` made it."""
+    """A row as `encode_row` made it."""
     row: Row = _decoder.decode(data)
     return row

@@ -49,6 +49,10 @@ class GroupLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How long offsets are kept that nobody uses."""
     sweep_ms: int = 600_000
     """How often unused offsets and groups are looked for."""
+    heartbeat_ms: int = 5_000
+    """How often members that we assign to are to say that they live."""
+    consumer_session_ms: int = 45_000
+    """How long such a member may be silent."""
 
 
 class MemberIdentity(NamedTuple):
@@ -151,6 +155,67 @@ class GroupView(NamedTuple):
     protocol_type: str
     protocol: str
     members: tuple[MemberView, ...] = ()
+
+
+class Pulse(msgspec.Struct, frozen=True, kw_only=True):
+    """The heartbeat of a member that we assign to; None says that nothing has changed.
+
+    Epoch 0 joins, -1 leaves, -2 leaves for a while. `held` are the numbers of the partitions that it holds.
+    """
+
+    group: str
+    member_id: str
+    epoch: int
+    instance_id: str | None = None
+    rack: str | None = None
+    rebalance_ms: int = -1
+    topics: tuple[str, ...] | None = None
+    pattern: str | None = None
+    assignor: str | None = None
+    held: frozenset[int] | None = None
+    client_id: str = ""
+    client_host: str = ""
+
+    @property
+    def is_full(self) -> bool:
+        """The member says everything, because it is new here or has missed something."""
+        says_topics = self.topics is not None or self.pattern is not None
+        return self.epoch == 0 or (self.rebalance_ms >= 0 and says_topics and self.held is not None)
+
+
+class PulseAnswer(NamedTuple):
+    """Which partitions the member is to hold, by their numbers; None if that is as before."""
+
+    member_id: str
+    epoch: int
+    heartbeat_ms: int
+    assigned: frozenset[int] | None
+
+
+class ConsumerMemberView(NamedTuple):
+    """A member that we assign to, as an administrator sees it."""
+
+    member_id: str
+    instance_id: str | None
+    rack: str | None
+    epoch: int
+    client_id: str
+    client_host: str
+    topics: tuple[str, ...]
+    pattern: str | None
+    assigned: frozenset[int]
+    target: frozenset[int]
+
+
+class ConsumerGroupView(NamedTuple):
+    """A group that we assign to, as an administrator sees it."""
+
+    name: str
+    state: GroupState
+    epoch: int
+    target_epoch: int
+    assignor: str
+    members: tuple[ConsumerMemberView, ...]
 
 
 TopicsOf = Callable[[bytes], frozenset[str] | None]

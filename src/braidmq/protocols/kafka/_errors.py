@@ -58,6 +58,12 @@ _CODES: Mapping[type[BraidError], ErrorCode] = {
     errors.RebalanceInProgress: ErrorCode.REBALANCE_IN_PROGRESS,
     errors.GroupFull: ErrorCode.GROUP_MAX_SIZE_REACHED,
     errors.GroupNotEmpty: ErrorCode.NON_EMPTY_GROUP,
+    errors.EpochFenced: ErrorCode.FENCED_MEMBER_EPOCH,
+    errors.StaleEpoch: ErrorCode.STALE_MEMBER_EPOCH,
+    errors.InstanceUnreleased: ErrorCode.UNRELEASED_INSTANCE_ID,
+    errors.UnknownAssignor: ErrorCode.UNSUPPORTED_ASSIGNOR,
+    errors.InvalidExpression: ErrorCode.INVALID_REGULAR_EXPRESSION,
+    errors.InvalidHeartbeat: ErrorCode.INVALID_REQUEST,
     errors.TopicInUse: ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC,
     errors.MetadataTooLarge: ErrorCode.OFFSET_METADATA_TOO_LARGE,
 }

@@ -7,7 +7,7 @@ before version 9, GROUP_ID_NOT_FOUND from then on.
 """
 
 from braidmq.core.access import Action, ResourceKind
-from braidmq.core.groups import MemberIdentity, check_metadata
+from braidmq.core.groups import GroupKind, GroupState, MemberIdentity, check_metadata
 from braidmq.log import GroupOffset
 from braidmq.model import BraidError
 from braidmq.model.errors import UnknownGroup, UnknownTopic
@@ -19,6 +19,7 @@ from braidmq.protocols.kafka.codec import NO_UUID, ApiKey, ErrorCode
 from braidmq.protocols.kafka.codec.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 
 _UNKNOWN_GROUP_MIN_VERSION = 9
+_EPOCHS_MIN_VERSION = 9
 
 _Topic = OffsetCommitRequest.OffsetCommitRequestTopic
 _Partition = OffsetCommitRequest.OffsetCommitRequestPartition
@@ -28,10 +29,12 @@ _Partition = OffsetCommitRequest.OffsetCommitRequestPartition
 async def offset_commit(call: Call[OffsetCommitRequest]) -> OffsetCommitResponse:
     request = call.request
     offsets: dict[int, GroupOffset] = {}
+    member = MemberIdentity(request.member_id, request.generation_id_or_member_epoch, request.group_instance_id)
     refused = [[_check(call, topic, partition, offsets) for partition in topic.partitions] for topic in request.topics]
     accepted = ErrorCode.NONE
-    if offsets:
-        member = MemberIdentity(request.member_id, request.generation_id_or_member_epoch, request.group_instance_id)
+    if offsets and _is_too_old(call):
+        accepted = ErrorCode.UNSUPPORTED_VERSION
+    elif offsets:
         try:
             await call.services.groups.commit(request.group_id, member, offsets)
         except BraidError as error:
@@ -69,6 +72,14 @@ def _check(
         asked.committed_offset, metadata, asked.committed_leader_epoch, max(asked.commit_timestamp, -1)
     )
     return None
+
+
+def _is_too_old(call: Call[OffsetCommitRequest]) -> bool:
+    """Members that we assign to speak of epochs, which older versions do not know."""
+    if call.version >= _EPOCHS_MIN_VERSION or call.request.generation_id_or_member_epoch < 0:
+        return False
+    view = call.services.groups.find(call.request.group_id)
+    return view is not None and view.kind is GroupKind.CONSUMER and view.state is not GroupState.EMPTY
 
 
 def _group_code(call: Call[OffsetCommitRequest], error: BraidError) -> ErrorCode:

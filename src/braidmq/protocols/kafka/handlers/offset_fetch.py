@@ -3,18 +3,20 @@
 A partition without an offset is answered with -1, and no error; only version 0, as it was with ZooKeeper, says
 UNKNOWN_TOPIC_OR_PARTITION. Null topics mean all that the group has offsets for (from version 2 on). Versions from 8 on
 ask for several groups, version 10 by topic id. Who requires stable offsets is told UNSTABLE_OFFSET_COMMIT for a
-partition while a transaction that has not ended may change it.
+partition while a transaction that has not ended may change it. A member that we assign to must be in the epoch that it
+names.
 """
 
 from collections.abc import Mapping
 from typing import NamedTuple
-from uuid import UUID
 
 from braidmq.core.access import Action, ResourceKind
 from braidmq.log import GroupOffset
 from braidmq.model import BraidError
 from braidmq.model.errors import UnknownTopic
 from braidmq.protocols.kafka._call import Call
+from braidmq.protocols.kafka._errors import group_error_code
+from braidmq.protocols.kafka._groups import by_topic
 from braidmq.protocols.kafka._operations import answers
 from braidmq.protocols.kafka._partitions import find_topic, partition_of
 from braidmq.protocols.kafka.codec import NO_UUID, ApiKey, ErrorCode, Uuid
@@ -61,6 +63,10 @@ def offset_fetch(call: Call[OffsetFetchRequest]) -> OffsetFetchResponse:
 def _group(
     call: Call[OffsetFetchRequest], asked: OffsetFetchRequest.OffsetFetchRequestGroup
 ) -> OffsetFetchResponse.OffsetFetchResponseGroup:
+    try:
+        call.services.groups.check_fetch(asked.group_id, asked.member_id, asked.member_epoch)
+    except BraidError as error:
+        return OffsetFetchResponse.OffsetFetchResponseGroup(group_id=asked.group_id, error_code=group_error_code(error))
     wanted = None
     if asked.topics is not None:
         wanted = [_Wanted(topic.name, topic.topic_id, topic.partition_indexes) for topic in asked.topics]
@@ -86,16 +92,8 @@ def _topics(
 
 def _all(call: Call[OffsetFetchRequest], offsets: Mapping[int, GroupOffset]) -> list[_Wanted]:
     """Every partition that the group has an offset in."""
-    catalog = call.services.catalog
-    topics: dict[UUID, _Wanted] = {}
-    for number in sorted(offsets):
-        partition = catalog.partition_by_number(number)
-        topic = None if partition is None else catalog.topic_by_id(partition.topic_id)
-        if partition is None or topic is None or topic.deleting:
-            continue
-        known = topics.setdefault(topic.id, _Wanted(topic.name, topic.id.bytes, []))
-        known.indexes.append(partition.index)
-    return list(topics.values())
+    found = by_topic(call.services.catalog, offsets)
+    return [_Wanted(topic.name, topic.id.bytes, indexes) for topic, indexes in found]
 
 
 def _find(
