@@ -5,11 +5,12 @@ its truth, whatever became of the writes before it.
 """
 
 from functools import partial
+from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 
-from braidmq.model import Transaction
+from braidmq.model import Transaction, TransactionState
 from braidmq.store import _tables as tables
 from braidmq.store._store import Store
 
@@ -43,9 +44,25 @@ def _row(transaction: Transaction) -> dict[str, object]:
 
 
 def _load(connection: sa.Connection) -> list[Transaction]:
-    return [
-        msgspec.convert(dict(row._mapping), Transaction) for row in connection.execute(sa.select(tables.transactions))
-    ]
+    return [_transaction(row) for row in connection.execute(sa.select(tables.transactions))]
+
+
+def _transaction(row: sa.Row[Any]) -> Transaction:
+    return Transaction(
+        id=row.id,
+        producer_id=row.producer_id,
+        epoch=row.epoch,
+        state=TransactionState(row.state),
+        timeout_ms=row.timeout_ms,
+        partitions=frozenset(row.partitions),
+        groups=frozenset(row.groups),
+        last_epoch=row.last_epoch,
+        previous_producer_id=row.previous_producer_id,
+        next_producer_id=row.next_producer_id,
+        bumps_epoch=row.bumps_epoch,
+        started_ms=row.started_ms,
+        changed_ms=row.changed_ms,
+    )
 
 
 def _save(connection: sa.Connection, row: dict[str, object]) -> None:
