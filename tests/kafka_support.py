@@ -3,10 +3,16 @@
 import asyncio
 import contextlib
 import struct
+from collections.abc import Callable
 from typing import Any
 
+import pytest
+
+from braidmq.core.access import Operation
+from braidmq.model import DEFAULT_INSTANCE, Topic
 from braidmq.node import Node
-from braidmq.protocols.kafka.codec import ApiMessage, RequestHeader, decode_response, encode_request
+from braidmq.protocols.kafka._operations import operations
+from braidmq.protocols.kafka.codec import ApiKey, ApiMessage, RequestHeader, decode_response, encode_request
 
 
 class RawClient:
@@ -65,3 +71,33 @@ class RawClient:
 def bootstrap(node: Node) -> str:
     """Where clients of the node begin."""
     return str(node.addresses["kafka"][0])
+
+
+def versions(key: ApiKey) -> range:
+    """All versions of an API that are advertised."""
+    operation: Operation[int, Any] | None = operations.get(key)
+    assert operation is not None
+    first, last = operation.handler.versions
+    return range(first, last + 1)
+
+
+def every_version(key: ApiKey) -> pytest.MarkDecorator:
+    """Runs a test with each `version` of an API that is advertised."""
+    return pytest.mark.parametrize("version", versions(key))
+
+
+def topic_of(node: Node, name: str = "orders") -> Topic:
+    topic = node.catalog.topic(DEFAULT_INSTANCE, name)
+    assert topic is not None
+    return topic
+
+
+def exists(node: Node, name: str) -> bool:
+    return node.catalog.topic(DEFAULT_INSTANCE, name) is not None
+
+
+async def until(condition: Callable[[], bool], limit_s: float = 20.0) -> None:
+    """Wait for what another task, thread or process brings about."""
+    async with asyncio.timeout(limit_s):
+        while not condition():  # noqa: ASYNC110 - the condition is no event of ours
+            await asyncio.sleep(0.005)
