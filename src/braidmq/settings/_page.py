@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Iterator
 
+from braidmq.model.topic_settings import TOPIC_SETTINGS
 from braidmq.settings._keys import Key, keys, sections
 from braidmq.settings._load import CONFIG_VARIABLE, READY_FILE_VARIABLE
 
@@ -32,9 +33,26 @@ addresses it listens on, as JSON.
 """
 
 
+_TOPICS = """\
+## Settings of topics
+
+Each topic has settings of its own, by the names that Kafka gives them. They are set when it is made, and changed at
+any time, with Kafka's tools (`kafka-configs`) or any Kafka client. What says "kept without effect" is taken and shown,
+so that tools which set it work, and changes nothing here.
+
+| name | default | the node's name for the default | meaning |
+|---|---|---|---|"""
+
+
 def reference_page() -> str:
     """All settings as a Markdown page."""
-    return "\n".join([_OPENING, *_sections()])
+    return "\n".join([_OPENING, *_sections(), _TOPICS, *_topic_rows(), ""])
+
+
+def _topic_rows() -> Iterator[str]:
+    for setting in TOPIC_SETTINGS.values():
+        cells = (setting.name, setting.default, setting.node_name)
+        yield "| " + " | ".join([*(f"`{cell}`" if cell else "" for cell in cells), setting.documentation]) + " |"
 
 
 def _sections() -> Iterator[str]:
