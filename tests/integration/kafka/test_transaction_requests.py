@@ -521,6 +521,12 @@ async def test_every_version_lists_transactional_ids(client: RawClient, version:
     assert response.unknown_state_filters == ["Odd"]
     if version >= 1:
         assert await ids(duration_filter=3_600_000, state_filters=["Ongoing"]) == []
+    if version >= 2:
+        assert await ids(transactional_id_pattern="t.*") == [("two", "Empty")]
+        assert await ids(transactional_id_pattern="t") == []
+        assert len(await ids(transactional_id_pattern="")) == 2
+        response = await client.ask(ListTransactionsRequest(transactional_id_pattern="("), version)
+        assert response.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.WRITE_TXN_MARKERS))
