@@ -326,3 +326,12 @@ async def test_deleted_records_stay_deleted_when_a_topic_is_compacted(under_test
     await under_test.log.maintain()
     assert under_test.log.bounds(number) == Bounds(5, 12, 12)
     assert [record.offset for record in await under_test.records(number, 5)] == [5, 7, 9, 10, 11]
+
+
+async def test_what_compaction_took_is_not_the_latest_record(under_test: LogUnderTest) -> None:
+    number = await under_test.make_partition(settings=COMPACT)
+    for value, at_ms in ((b"a", BEGAN_MS + 900), (b"b", BEGAN_MS + 100)):
+        await under_test.append(number, keyed((b"k", value), at_ms=at_ms))
+    await under_test.append(number, keyed((b"last", b"1"), at_ms=BEGAN_MS))
+    await under_test.log.maintain()
+    assert await under_test.log.latest_record(number) == TimedOffset(1, BEGAN_MS + 100)

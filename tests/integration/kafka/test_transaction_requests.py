@@ -9,6 +9,7 @@ import pytest
 from braidmq.core.access import Operation
 from braidmq.core.transactions import ProducerIdentity
 from braidmq.model import Topic, Transaction
+from braidmq.model.errors import StoreFailed
 from braidmq.node import Node
 from braidmq.protocols.kafka._operations import operations
 from braidmq.protocols.kafka.codec import NO_UUID, ApiKey, ErrorCode
@@ -27,6 +28,7 @@ from braidmq.protocols.kafka.codec.messages.produce import ProduceRequest
 from braidmq.protocols.kafka.codec.messages.txn_offset_commit import TxnOffsetCommitRequest
 from braidmq.protocols.kafka.codec.messages.write_txn_markers import WriteTxnMarkersRequest
 from braidmq.records import Record, build_batch, read_records, split_batches
+from braidmq.store import TransactionRows
 from kafka_support import RawClient
 
 Connect = Callable[[], Awaitable[RawClient]]
@@ -422,6 +424,55 @@ async def test_many_requests_that_add_their_partition_stay_in_order(
 
 
 @pytest.mark.parametrize("version", [12, 13])
+async def test_what_follows_a_partition_that_could_not_be_added_waits_for_it(
+    node: Node, topic: Topic, client: RawClient, version: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    producer = await producer_of(client)
+    failures = [StoreFailed()]
+    save = TransactionRows.save
+
+    async def failing_once(self: TransactionRows, transaction: Transaction) -> None:
+        if failures:
+            raise failures.pop()
+        await save(self, transaction)
+
+    monkeypatch.setattr(TransactionRows, "save", failing_once)
+
+    async def send_all() -> list[int]:
+        for number in range(3):
+            records = batch(producer, b"%d" % number, sequence=number)
+            client.send(produce_request(topic, records, version=version), version)
+        answers = [await client.receive(ApiKey.PRODUCE, version) for _ in range(3)]
+        return [answer.responses[0].partition_responses[0].error_code for _, answer in answers]
+
+    early = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert await send_all() == [ErrorCode.NOT_ENOUGH_REPLICAS, early, early]
+    assert await send_all() == [0, 0, 0]
+    assert await send_all() == [0, 0, 0], "again, and stored once"
+    await end(client, producer, version=5)
+    assert await committed_values(client) == [b"0", b"1", b"2"]
+
+
+async def test_a_database_that_does_not_answer_is_a_reason_to_come_again(
+    client: RawClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    producer = await producer_of(client)
+    await add(client, producer, 0)
+
+    async def failing(*_: object) -> None:
+        raise StoreFailed
+
+    with monkeypatch.context() as broken:
+        broken.setattr(TransactionRows, "save", failing)
+        again = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert (await begin(client)).error_code == again
+        assert await add(client, producer, 1) == [again]
+        assert (await end(client, producer)).error_code == again
+    assert await add(client, producer, 1) == [0]
+    assert (await end(client, producer)).error_code == 0
+
+
+@pytest.mark.parametrize("version", [12, 13])
 async def test_a_request_of_several_producers_is_refused_where_it_would_add(
     topic: Topic, client: RawClient, version: int
 ) -> None:
@@ -521,6 +572,12 @@ async def test_every_version_lists_transactional_ids(client: RawClient, version:
     assert response.unknown_state_filters == ["Odd"]
     if version >= 1:
         assert await ids(duration_filter=3_600_000, state_filters=["Ongoing"]) == []
+    if version >= 2:
+        assert await ids(transactional_id_pattern="t.*") == [("two", "Empty")]
+        assert await ids(transactional_id_pattern="t") == []
+        assert len(await ids(transactional_id_pattern="")) == 2
+        response = await client.ask(ListTransactionsRequest(transactional_id_pattern="("), version)
+        assert response.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.WRITE_TXN_MARKERS))

@@ -15,7 +15,6 @@ import structlog
 from braidmq.core.groups._assignors import ASSIGNORS
 from braidmq.core.groups._classic import ClassicGroup, check_unknown_group
 from braidmq.core.groups._consumer import ConsumerGroup
-from braidmq.core.groups._patterns import Pattern
 from braidmq.core.groups._pending import PendingKeeper, PendingOffsets
 from braidmq.core.groups._rows import (
     GROUP_KEY,
@@ -45,6 +44,7 @@ from braidmq.core.groups._words import (
     Synced,
     TopicsOf,
 )
+from braidmq.core.patterns import Pattern
 from braidmq.log import GroupOffset, Log
 from braidmq.model import DEFAULT_INSTANCE, BraidError, Partition, Topic
 from braidmq.model.errors import (

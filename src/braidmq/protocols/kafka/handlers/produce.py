@@ -19,6 +19,7 @@ from braidmq.model import BraidError, Topic
 from braidmq.model.errors import (
     InvalidRecord,
     InvalidTransactionState,
+    OutOfOrderSequence,
     ProducerFenced,
     StoreFailed,
     UnsupportedCompression,
@@ -130,7 +131,7 @@ class _Produce:
         if refused is None:
             try:
                 await self._call.services.transactions.add(
-                    self._call.request.transactional_id or "", producer, numbers, then=self._append
+                    self._call.request.transactional_id or "", producer, numbers, then=self._append_in_turn
                 )
             except BraidError as error:
                 refused = _not_added(error)
@@ -138,6 +139,20 @@ class _Produce:
             self._refuse({number for each in members.values() for number in each}, refused)
             self._append()
         return await self._answer
+
+    def _append_in_turn(self) -> None:
+        """A partition takes any first sequence of a producer that it does not know. Here that would hide that an
+        earlier request, whose partition could not be added, is still to come again."""
+        early = {
+            number for number, batch in self._entries if batch.base_sequence > 0 and not self._knows(number, batch)
+        }
+        if early:
+            self._refuse(early, OutOfOrderSequence("what the producer sent before is not here yet"))
+        self._append()
+
+    def _knows(self, number: int, batch: Batch) -> bool:
+        known = self._call.services.log.producers(number)
+        return any(producer.producer_id == batch.producer_id for producer in known)
 
     def _refuse(self, numbers: set[int], why: BraidError | ErrorCode) -> None:
         """Take the batches for these partitions out again."""

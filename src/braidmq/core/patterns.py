@@ -25,9 +25,13 @@ class Pattern:
         except re2.error as error:
             raise InvalidExpression(f"the regular expression {text!r} cannot be read: {_said(error)}") from error
 
+    def matches(self, name: str) -> bool:
+        """Whether the name matches from its beginning to its end."""
+        return self._compiled.fullmatch(name) is not None
+
     def matching(self, names: Iterable[str]) -> frozenset[str]:
-        """Those of the names that match from their beginning to their end."""
-        return frozenset(name for name in names if self._compiled.fullmatch(name) is not None)
+        """Those of the names that match."""
+        return frozenset(filter(self.matches, names))
 
 
 def _said(error: Exception) -> str:
