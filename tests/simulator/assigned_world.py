@@ -19,6 +19,8 @@ from braidmq.model.errors import EpochFenced, InstanceUnreleased, StoreFailed, U
 from groups_support import Holder, World, settle
 
 SESSION_MS = 10_000
+REBALANCE_MS = 15_000
+"""Longer than a session, as with all clients: who has not heard for so long that it is to give up something is out."""
 CALM_ROUNDS = 40
 SUBSCRIPTIONS: list[tuple[tuple[str, ...], str | None]] = [
     (("t0",), None),
@@ -38,13 +40,15 @@ class Client(Holder):
     """A client that holds what it was told to, less what it was told to give up. `is_dead` until it starts again."""
 
     def __init__(self, world: World, name: str, instance_id: str | None) -> None:
-        super().__init__(world, f"{name}.0", instance_id=instance_id, rebalance_ms=8_000)
+        super().__init__(world, f"{name}.0", instance_id=instance_id, rebalance_ms=REBALANCE_MS)
         self.name = name
         self.lives = 0
         self.wants_full = True
         self.target: frozenset[int] = frozenset()
         self.sent_ms = 0.0
         self.sent_wishes: object = None
+        self.unanswered_ms: float | None = None
+        """When the first heartbeat was sent since the last that was answered: that one may have been the order."""
         self.heard_ms = 0.0
         """When the last heartbeat was sent that was answered: its session has lasted since then."""
         self.sent_held: frozenset[int] = frozenset()
@@ -66,7 +70,7 @@ class Client(Holder):
             self.lives += 1
             self.member_id = f"{self.name}.{self.lives}"
         self.epoch, self.held, self.target, self.wants_full = 0, frozenset(), frozenset(), True
-        self.owes_since_ms = None
+        self.owes_since_ms = self.unanswered_ms = None
 
 
 class AssignedWorld:
@@ -123,6 +127,8 @@ class AssignedWorld:
         if client.waiting is None:
             pulse = client.pulse(full=client.wants_full or client.epoch == 0)
             client.sent_ms, client.sent_held = self.world.clock.passed_ms(), client.held
+            if client.unanswered_ms is None:
+                client.unanswered_ms = client.sent_ms
             client.sent_wishes = client.wishes if pulse.is_full else None
             client.waiting = asyncio.ensure_future(self.world.groups.pulse(pulse))
 
@@ -267,7 +273,8 @@ class AssignedWorld:
         if client.sent_held <= client.target:
             client.owes_since_ms = None
         elif client.owes_since_ms is None:
-            client.owes_since_ms = client.sent_ms
+            client.owes_since_ms = client.unanswered_ms
+        client.unanswered_ms = None
         if self.chance.random() < 0.6:
             client.held &= client.target
 
