@@ -6,11 +6,15 @@ BRAID_SIMULATOR_SEED=1234 ./braid test -- tests/simulator/test_simulated_groups.
 import asyncio
 import os
 import time
+from typing import Any
 
 import pytest
 import structlog
 
 from braidmq.core.groups._classic import ClassicGroup
+from braidmq.core.groups._consumer import ConsumerGroup
+from braidmq.core.groups._consumer_member import ConsumerMember
+from simulator.assigned_world import AssignedWorld
 from simulator.groups_world import GroupsWorld
 
 LIVES = 4
@@ -23,24 +27,27 @@ def silence() -> None:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
 
 
-async def run_world(seed: int) -> GroupsWorld:
+World = type[GroupsWorld] | type[AssignedWorld]
+
+
+async def run_world(kind: World, seed: int) -> GroupsWorld | AssignedWorld:
     """One world through several lives; a failure names the seed and the life."""
-    world = await GroupsWorld(seed).start()
+    world = await kind(seed).start()
     for life in range(LIVES):
         try:
             await world.live(STEPS)
         except Exception as error:
-            raise AssertionError(f"seed {seed}, life {life}, step {world.steps}: {error!r}") from error
+            raise AssertionError(f"{kind.__name__}, seed {seed}, life {life}, step {world.steps}: {error!r}") from error
     return world
 
 
-async def run_seeds(first: int, seconds: float) -> dict[str, int]:
+async def run_seeds(kind: World, first: int, seconds: float) -> dict[str, int]:
     if seed := os.environ.get("BRAID_SIMULATOR_SEED"):
-        return (await run_world(int(seed))).counts
+        return (await run_world(kind, int(seed))).counts
     total: dict[str, int] = {"steps": 0}
     seed_number, until = first, time.monotonic() + seconds
     while time.monotonic() < until:
-        world = await run_world(seed_number)
+        world = await run_world(kind, seed_number)
         total["steps"] += world.steps
         for what, count in world.counts.items():
             total[what] = total.get(what, 0) + count
@@ -50,8 +57,13 @@ async def run_seeds(first: int, seconds: float) -> dict[str, int]:
 
 
 async def test_every_promise_holds_whatever_members_store_and_time_do() -> None:
-    total = await run_seeds(0, 10.0)
+    total = await run_seeds(GroupsWorld, 0, 10.0)
     assert min(total[what] for what in ("joins", "syncs", "commits", "leaves", "crashes")) > 0
+
+
+async def test_no_partition_is_in_two_hands_whatever_members_topics_store_and_time_do() -> None:
+    total = await run_seeds(AssignedWorld, 0, 10.0)
+    assert min(total[what] for what in ("assignments", "commits", "leaves", "crashes")) > 0
 
 
 async def test_a_group_that_does_not_keep_its_generations_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +76,7 @@ async def test_a_group_that_does_not_keep_its_generations_is_found_out(monkeypat
 
     monkeypatch.setattr(ClassicGroup, "_keep", keep_nothing)
     with pytest.raises(AssertionError, match="seed"):
-        await run_seeds(0, 30.0)
+        await run_seeds(GroupsWorld, 0, 30.0)
 
 
 async def test_a_group_that_believes_every_generation_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,11 +85,32 @@ async def test_a_group_that_believes_every_generation_is_found_out(monkeypatch: 
 
     monkeypatch.setattr(ClassicGroup, "_in_generation", believe)
     with pytest.raises(AssertionError, match="is believed"):
-        await run_seeds(0, 30.0)
+        await run_seeds(GroupsWorld, 0, 30.0)
+
+
+async def test_a_group_that_gives_what_another_holds_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hold(group: ConsumerGroup, member: ConsumerMember, *state: Any) -> None:
+        member.progress, member.assigned, member.revoking = state
+
+    monkeypatch.setattr(ConsumerGroup, "_hold", hold)
+    with pytest.raises(AssertionError, match="in the hands of"):
+        await run_seeds(AssignedWorld, 0, 30.0)
+
+
+async def test_a_group_that_answers_before_it_has_kept_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    keep = ConsumerGroup._keep
+
+    def keep_later(group: ConsumerGroup) -> None:
+        keep(group)
+
+    monkeypatch.setattr(ConsumerGroup, "_keep", keep_later)
+    with pytest.raises(AssertionError, match="seed"):
+        await run_seeds(AssignedWorld, 0, 30.0)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-async def test_every_promise_holds_through_hundreds_of_thousands_of_steps() -> None:
-    total = await run_seeds(1_000_000, 300.0)
+@pytest.mark.parametrize("kind", [GroupsWorld, AssignedWorld])
+async def test_every_promise_holds_through_hundreds_of_thousands_of_steps(kind: World) -> None:
+    total = await run_seeds(kind, 1_000_000, 300.0)
     assert total["steps"] > 100_000

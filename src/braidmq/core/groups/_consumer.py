@@ -497,6 +497,8 @@ class ConsumerGroup:
     def _kept(self, write: "asyncio.Future[None]") -> None:
         if write.cancelled() or write.exception() is not None:
             self._is_unkept = True
+            for member in self.members.values():
+                member.giving_up.cancel()  # perhaps it was not told; its time begins when it is
         if self._writing is write:
             self._writing = None
 

@@ -1,9 +1,11 @@
 """What members of the consumer protocol say about themselves, as far as a broker reads it.
 
-The version in front may be any: the list of topics comes first in all of them, and new versions only add behind it.
+The version in front may be any: the list of topics comes first in all of them, and new versions only add behind it. Who
+reads a topic through a filter reads that topic.
 """
 
-from braidmq.model.errors import MalformedRequest
+from braidmq.model.errors import InvalidFilter, MalformedRequest
+from braidmq.protocols.kafka._filtered_names import read_filtered_name
 from braidmq.protocols.kafka.codec import decode_message
 from braidmq.protocols.kafka.codec.messages.consumer_protocol import ConsumerProtocolSubscription
 
@@ -17,4 +19,12 @@ def subscribed_topics(metadata: bytes) -> frozenset[str] | None:
         subscription = decode_message(ConsumerProtocolSubscription, _FIRST_VERSION, metadata[_VERSION_BYTES:])
     except MalformedRequest:
         return None
-    return frozenset(subscription.topics)
+    return frozenset(subscription.topics).union(*map(_behind_filter, subscription.topics))
+
+
+def _behind_filter(name: str) -> frozenset[str]:
+    try:
+        filtered = read_filtered_name(name)
+    except InvalidFilter:
+        return frozenset()
+    return frozenset() if filtered is None else frozenset({filtered.topic})
