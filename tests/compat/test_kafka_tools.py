@@ -88,6 +88,65 @@ def test_configs_are_set_appended_to_shown_and_removed(tool: Tool) -> None:
     assert "max.message.bytes" not in tool(CONFIGS, *entity, "--describe")
 
 
+def test_what_a_topic_cannot_have_is_refused_with_kafkas_words(tool: Tool) -> None:
+    tool(TOPICS, "--create", "--topic", "tools.refused")
+    for arguments, words in (
+        (("--topic", "tools_refused"), "collides with"),
+        (("--topic", "tools.refused"), "exists"),
+        (("--topic", "new", "--replication-factor", "3"), "only 1 broker(s) are registered"),
+        (("--topic", "new", "--replica-assignment", "1,2"), "cannot be on [2]"),
+        (("--topic", "new", "--config", "segment.ms=0"), "Invalid value 0 for configuration segment.ms"),
+        (("--topic", "new", "--config", "nope=1"), "Unknown topic config name: nope"),
+    ):
+        with pytest.raises(AssertionError, match=re.escape(words)):
+            tool(TOPICS, "--create", *arguments)
+    tool(TOPICS, "--create", "--topic", "assigned", "--replica-assignment", "1,1,1")
+    assert "PartitionCount: 3" in tool(TOPICS, "--describe", "--topic", "assigned")
+
+
+def test_a_node_shows_its_settings_and_what_it_has_none_of(tool: Tool) -> None:
+    node = tool(CONFIGS, "--describe", "--all", "--entity-type", "brokers", "--entity-name", "1")
+    assert "log.retention.ms=259200000 sensitive=false synonyms={DEFAULT_CONFIG:log.retention.ms=259200000}" in node
+    for kind in ("users", "clients", "groups", "client-metrics"):
+        tool(CONFIGS, "--describe", "--entity-type", kind)
+    with pytest.raises(AssertionError, match="holds no quotas"):
+        tool(
+            CONFIGS, "--alter", "--entity-type", "clients", "--entity-name", "c",
+            "--add-config", "producer_byte_rate=1000",
+        )  # fmt: skip
+    with pytest.raises(AssertionError, match="no accounts"):
+        tool("org.apache.kafka.tools.AclCommand", "--list")
+
+
+def test_partitions_are_where_they_are(tool: Tool, filled: str, tmp_path: Path) -> None:
+    elected = tool(
+        "org.apache.kafka.tools.LeaderElectionCommand", "--election-type", "preferred", "--topic", filled,
+        "--partition", "0",
+    )  # fmt: skip
+    assert f"Valid replica already elected for partitions {filled}-0" in elected
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"version": 1, "partitions": [{"topic": filled, "partition": 0, "replicas": [1]}]}))
+    move = ("org.apache.kafka.tools.reassign.ReassignPartitionsCommand", "--reassignment-json-file", str(plan))
+    assert "Successfully started" in tool(*move, "--execute")
+    assert f"Reassignment of partition {filled}-0 is completed" in tool(*move, "--verify")
+
+
+def test_the_console_consumer_reads_through_a_filter_in_both_spellings(tool: Tool, filled: str) -> None:
+    tagged = "TAGS:{}\t{}\n"
+    given = "".join(tagged.format(tag, f"{tag}{at}") for at in range(10) for tag in "ABC")
+    tool(
+        "org.apache.kafka.tools.ConsoleProducer", "--topic", filled, "--property", "parse.headers=true",
+        given=given,
+    )  # fmt: skip
+    for name, count in ((f"{filled}?tag=A||B", 20), (f"{filled}..tag..C", 10)):
+        read = tool(
+            "org.apache.kafka.tools.consumer.ConsoleConsumer", "--topic", name, "--from-beginning",
+            "--max-messages", str(count), "--timeout-ms", "30000", "--group", f"{filled}-{count}",
+        )  # fmt: skip
+        wanted = "AB" if count == 20 else "C"
+        assert sorted(read.split()) == sorted(f"{tag}{at}" for at in range(10) for tag in wanted)
+
+
 def test_perf_tests_and_offsets_agree(tool: Tool, broker: RunningNode, filled: str) -> None:
     assert "100 records sent" in produce(tool, broker, filled, 100, "acks=all")
     fields = consume(tool, filled, f"{filled}-group", 200).splitlines()[-1].split(", ")

@@ -15,6 +15,7 @@ from braidmq.model import Message
 from braidmq.node import Node
 from braidmq.protocols.kafka import _sieve
 from braidmq.protocols.kafka.codec import NO_UUID, ApiKey, ErrorCode
+from braidmq.protocols.kafka.codec.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from braidmq.protocols.kafka.codec.messages.fetch import FetchRequest
 from braidmq.protocols.kafka.codec.messages.list_offsets import ListOffsetsRequest
 from braidmq.protocols.kafka.codec.messages.metadata import MetadataRequest
@@ -319,6 +320,21 @@ async def test_a_topic_that_really_has_the_name_wins(node: Node, client: RawClie
     await publish(node, "A")
     await node.topics.create(DOTTED, partitions=1)
     assert (await fetch(client, 0, topic=DOTTED)).records == b""
+
+
+async def test_a_member_of_a_group_that_knows_topics_by_id_is_told_that_it_cannot_have_a_filter(
+    client: RawClient,
+) -> None:
+    request = ConsumerGroupHeartbeatRequest(
+        group_id="g",
+        member_id="m",
+        rebalance_timeout_ms=1000,
+        subscribed_topic_names=["orders", PEOPLE],
+        topic_partitions=[],
+    )
+    response = await client.ask(request, 0)
+    assert response.error_code == ErrorCode.INVALID_REQUEST
+    assert PEOPLE in response.error_message
 
 
 # Client libraries.

@@ -2,7 +2,8 @@
 
 Null says "as before", in both directions. Epoch 0 joins, -1 leaves, -2 leaves for a while. In version 0 a member that
 joins may leave its id to us. Partitions of topics that are gone are passed over: nobody holds them any more. The
-expressions of version 1 are RE2's, as Kafka's are.
+expressions of version 1 are RE2's, as Kafka's are. Filters (see `_filtered_names`) have no topic id, and partitions are
+assigned by it here: who wants one is told, and would else wait for ever.
 """
 
 from collections.abc import Iterable
@@ -10,9 +11,10 @@ from uuid import UUID
 
 from braidmq.core.access import Action, ResourceKind
 from braidmq.core.groups import Pulse, PulseAnswer
-from braidmq.model import BraidError
+from braidmq.model import DEFAULT_INSTANCE, BraidError
 from braidmq.protocols.kafka._call import Call
-from braidmq.protocols.kafka._errors import group_error_code
+from braidmq.protocols.kafka._errors import InvalidResource, group_error_code
+from braidmq.protocols.kafka._filtered_names import read_filtered_name
 from braidmq.protocols.kafka._groups import by_topic
 from braidmq.protocols.kafka._operations import answers
 from braidmq.protocols.kafka.codec import ApiKey
@@ -27,6 +29,7 @@ _OWN_ID_MIN_VERSION = 1
 @answers(ApiKey.CONSUMER_GROUP_HEARTBEAT, versions=(0, 1), action=Action.CONSUME, resource=ResourceKind.GROUP)
 async def consumer_group_heartbeat(call: Call[ConsumerGroupHeartbeatRequest]) -> ConsumerGroupHeartbeatResponse:
     try:
+        _check_names(call)
         answer = await call.services.groups.pulse(_pulse(call))
     except BraidError as error:
         return ConsumerGroupHeartbeatResponse(error_code=group_error_code(error), error_message=error.message)
@@ -36,6 +39,16 @@ async def consumer_group_heartbeat(call: Call[ConsumerGroupHeartbeatRequest]) ->
         heartbeat_interval_ms=answer.heartbeat_ms,
         assignment=_assignment(call, answer),
     )
+
+
+def _check_names(call: Call[ConsumerGroupHeartbeatRequest]) -> None:
+    """Raises InvalidResource, InvalidFilter."""
+    for name in call.request.subscribed_topic_names or ():
+        if call.services.catalog.topic(DEFAULT_INSTANCE, name) is None and read_filtered_name(name) is not None:
+            raise InvalidResource(
+                f"{name!r} is a view of a topic, which has no id, and this kind of group knows topics by their ids;"
+                " set group.protocol to classic to read it"
+            )
 
 
 def _pulse(call: Call[ConsumerGroupHeartbeatRequest]) -> Pulse:
