@@ -70,7 +70,7 @@ class Committer:
             if message is None or message.error() is not None:
                 continue
             try:
-                self._consumer.commit(message, asynchronous=False)
+                self._consumer.commit(message=message, asynchronous=False)
             except confluent_kafka.KafkaException:
                 continue  # the node is gone: nothing was promised
             self.acknowledged[message.partition() or 0] = (message.offset() or 0) + 1
