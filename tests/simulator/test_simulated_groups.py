@@ -6,6 +6,7 @@ BRAID_SIMULATOR_SEED=1234 ./braid test -- tests/simulator/test_simulated_groups.
 import asyncio
 import os
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -22,9 +23,11 @@ STEPS = 150
 
 
 @pytest.fixture(autouse=True)
-def silence() -> None:
+def silence() -> Iterator[None]:
     """A line for every generation would take longer than the generation."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    yield
+    structlog.reset_defaults()
 
 
 World = type[GroupsWorld] | type[AssignedWorld]
