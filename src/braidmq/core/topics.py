@@ -16,7 +16,14 @@ from uuid import UUID
 import msgspec
 
 from braidmq.log import Log
-from braidmq.model import DEFAULT_INSTANCE, RESERVED_TOPIC_NAMES, Topic, TopicKind, check_topic_name
+from braidmq.model import (
+    DEFAULT_INSTANCE,
+    RESERVED_TOPIC_NAMES,
+    TOPIC_PARTITIONS_MAX,
+    Topic,
+    TopicKind,
+    check_topic_name,
+)
 from braidmq.model.errors import AlreadyExists, InvalidName, InvalidPartitions, UnknownTopic
 from braidmq.model.topic_settings import TOPIC_SETTINGS, TopicFields, TopicSetting, fields_of, texts_of
 from braidmq.store import Catalog
@@ -27,8 +34,6 @@ SettingsChange = Callable[[Mapping[str, str]], Mapping[str, str]]
 """From what is set to what shall be set."""
 
 NO_ID = UUID(int=0)
-PARTITIONS_MAX = 10_000
-"""The most that one topic may have."""
 
 
 class Origin(enum.Enum):
@@ -223,5 +228,5 @@ def _check_wanted(name: str, partitions: int, settings: Mapping[str, str] | None
 
 
 def _check_partitions(partitions: int) -> None:
-    if not 1 <= partitions <= PARTITIONS_MAX:
-        raise InvalidPartitions(f"a topic has 1 to {PARTITIONS_MAX:,} partitions, not {partitions:,}")
+    if not 1 <= partitions <= TOPIC_PARTITIONS_MAX:
+        raise InvalidPartitions(f"a topic has 1 to {TOPIC_PARTITIONS_MAX:,} partitions, not {partitions:,}")

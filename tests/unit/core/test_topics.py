@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from braidmq.core.topics import PARTITIONS_MAX, Origin, Topics
+from braidmq.core.topics import Origin, Topics
 from braidmq.log.embedded import EmbeddedLog, LogOptions
-from braidmq.model import DEFAULT_INSTANCE, Topic
+from braidmq.model import DEFAULT_INSTANCE, TOPIC_PARTITIONS_MAX, Topic
 from braidmq.model.errors import (
     AlreadyExists,
     InvalidName,
@@ -145,7 +145,7 @@ async def test_names_that_differ_only_in_dot_and_underscore_collide(life: Life) 
             life.topics.plan(name)
 
 
-@pytest.mark.parametrize("partitions", [0, -1, PARTITIONS_MAX + 1])
+@pytest.mark.parametrize("partitions", [0, -1, TOPIC_PARTITIONS_MAX + 1])
 async def test_a_topic_has_some_partitions_but_not_too_many(life: Life, partitions: int) -> None:
     with pytest.raises(InvalidPartitions):
         life.topics.plan("orders", partitions=partitions)
