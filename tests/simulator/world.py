@@ -353,7 +353,9 @@ class World:
                 segment_bytes=self.chance.choice([600, 3000]),
                 compact=self.chance.random() < 0.3,
                 delete=True,
-                dirty_ratio=0.0,
+                dirty_ratio=self.chance.choice([0.0, 0.0, 0.5]),
+                lag_min_ms=self.chance.choice([0, 0, 200]),
+                lag_max_ms=self.chance.choice([500, 1 << 62]),
             )
         )
         edit = TopicEdit(topic_id, [*numbers, *added], policy)

@@ -1,13 +1,16 @@
 """Topics as users see them: made, grown, changed and deleted in catalog and log together.
 
 The catalog decides. A topic is in the catalog before it is in the log, and its deletion is begun there before data
-goes: a node that stopped in between finishes at its next start. Whatever is answered as done is in both.
+goes: a node that stopped in between finishes at its next start. Whatever is answered as done is in both. Where the log
+cannot follow, because its disk is full, a creation is taken back; any other change stays, its caller is told, and the
+log is tried again until it has it.
 
 Settings are texts by the names of `model.topic_settings`. Nothing reaches the catalog that the log or a producer's
 message could later stumble over.
 """
 
 import asyncio
+import contextlib
 import enum
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, NamedTuple, TypeVar
@@ -16,8 +19,16 @@ from uuid import UUID
 import msgspec
 
 from braidmq.log import Log
-from braidmq.model import DEFAULT_INSTANCE, RESERVED_TOPIC_NAMES, Topic, TopicKind, check_topic_name
-from braidmq.model.errors import AlreadyExists, InvalidName, InvalidPartitions, UnknownTopic
+from braidmq.model import (
+    DEFAULT_INSTANCE,
+    RESERVED_TOPIC_NAMES,
+    TOPIC_PARTITIONS_MAX,
+    BraidError,
+    Topic,
+    TopicKind,
+    check_topic_name,
+)
+from braidmq.model.errors import AlreadyExists, InvalidName, InvalidPartitions, LogClosed, UnknownTopic
 from braidmq.model.topic_settings import TOPIC_SETTINGS, TopicFields, TopicSetting, fields_of, texts_of
 from braidmq.store import Catalog
 
@@ -27,8 +38,8 @@ SettingsChange = Callable[[Mapping[str, str]], Mapping[str, str]]
 """From what is set to what shall be set."""
 
 NO_ID = UUID(int=0)
-PARTITIONS_MAX = 10_000
-"""The most that one topic may have."""
+RETRY_S = 1.0
+"""How long a log that could not take a change is left alone before it is tried again."""
 
 
 class Origin(enum.Enum):
@@ -64,11 +75,16 @@ class Topics:
         partitions: int,
         auto_create: bool,
         defaults: Mapping[str, str] | None = None,
+        retry_s: float = RETRY_S,
     ) -> None:
         self._catalog = catalog
         self._log = log
-        self._aligning = asyncio.Lock()
+        self._retry_s = retry_s
+        self._settling = asyncio.Lock()
         self._under_way: set[asyncio.Task[Any]] = set()
+        self._behind: set[UUID] = set()
+        """Topics that the log does not have as the catalog says."""
+        self._catching_up: asyncio.Task[None] | None = None
         self.partitions = partitions
         self.auto_create = auto_create
         self.defaults = dict(defaults or {})
@@ -89,7 +105,8 @@ class Topics:
             # Another client asked at the same time; the log has its partitions a moment after the catalog.
             if (topic := self._catalog.topic(instance, name)) is None:
                 raise
-            return await self._to_its_end(self._align(topic))
+            await self._to_its_end(self._settle(topic.id))
+            return topic
 
     async def create(
         self,
@@ -105,7 +122,18 @@ class Topics:
         count = self.partitions if partitions is None else partitions
         fields = _check_wanted(name, count, settings)
         creation = self._catalog.create_topic(name, partitions=count, instance=instance, kind=kind, **fields._asdict())
-        return await self._to_its_end(self._change(creation))
+        return await self._to_its_end(self._create(creation))
+
+    async def _create(self, creation: Coroutine[Any, Any, Topic]) -> Topic:
+        topic = await creation
+        try:
+            await self._settle(topic.id)
+        except BraidError:
+            # Where even this fails, it is tried again or done by the next start; the caller hears of the first failure.
+            with contextlib.suppress(BraidError):
+                await self._delete(topic)
+            raise
+        return topic
 
     def plan(
         self,
@@ -180,9 +208,13 @@ class Topics:
 
     async def _delete(self, topic: Topic) -> None:
         await self._catalog.begin_topic_deletion(topic.id)
-        async with self._aligning:
-            await self._log.delete_topic(topic.id)
-        await self._catalog.finish_topic_deletion(topic.id)
+        await self._settle_or_catch_up(topic.id)
+
+    async def close(self) -> None:
+        """Nothing more is tried again; the next start does."""
+        if self._catching_up is not None:
+            self._catching_up.cancel()
+            await asyncio.wait([self._catching_up])
 
     async def _to_its_end(self, work: Coroutine[Any, Any, ResultT]) -> ResultT:
         """A caller that goes away, as a client does, does not leave catalog and log apart."""
@@ -197,16 +229,39 @@ class Topics:
             task.exception()  # Its caller heard of it, or is gone and does not want to.
 
     async def _change(self, change: Coroutine[Any, Any, Topic]) -> Topic:
-        return await self._align(await change)
-
-    async def _align(self, topic: Topic) -> Topic:
-        """Give the log the topic as the catalog has it by now; one at a time, so that no older picture comes last."""
-        async with self._aligning:
-            current = self._catalog.topic_by_id(topic.id)
-            if current is None or current.deleting:
-                raise UnknownTopic(f"the topic {topic.name!r} was deleted in the meantime")
-            await self._log.configure_topic(current)
+        topic = await change
+        await self._settle_or_catch_up(topic.id)
         return topic
+
+    async def _settle_or_catch_up(self, topic_id: UUID) -> None:
+        try:
+            await self._settle(topic_id)
+        except LogClosed:
+            raise
+        except BraidError:
+            self._behind.add(topic_id)
+            if self._catching_up is None or self._catching_up.done():
+                self._catching_up = asyncio.create_task(self._catch_up())
+            raise
+
+    async def _catch_up(self) -> None:
+        while self._behind:
+            await asyncio.sleep(self._retry_s)
+            for topic_id in list(self._behind):
+                # What fails is tried again, and its first caller was told.
+                with contextlib.suppress(BraidError):
+                    await self._settle(topic_id)
+
+    async def _settle(self, topic_id: UUID) -> None:
+        """Give the log the topic as the catalog has it by now; one at a time, so that no older picture comes last."""
+        async with self._settling:
+            topic = self._catalog.topic_by_id(topic_id)
+            if topic is not None and topic.deleting:
+                await self._log.delete_topic(topic_id)
+                await self._catalog.finish_topic_deletion(topic_id)
+            elif topic is not None:
+                await self._log.configure_topic(topic)
+            self._behind.discard(topic_id)
 
 
 def claim(name: str) -> str:
@@ -223,5 +278,5 @@ def _check_wanted(name: str, partitions: int, settings: Mapping[str, str] | None
 
 
 def _check_partitions(partitions: int) -> None:
-    if not 1 <= partitions <= PARTITIONS_MAX:
-        raise InvalidPartitions(f"a topic has 1 to {PARTITIONS_MAX:,} partitions, not {partitions:,}")
+    if not 1 <= partitions <= TOPIC_PARTITIONS_MAX:
+        raise InvalidPartitions(f"a topic has 1 to {TOPIC_PARTITIONS_MAX:,} partitions, not {partitions:,}")

@@ -11,6 +11,9 @@ DEFAULT_RETENTION_MS = 3 * 24 * 60 * 60 * 1000
 PARTITION_NUMBER_MAX = (1 << 23) - 1
 """A partition's number fits the 23 bits that a RocketMQ physical offset leaves for it."""
 
+TOPIC_PARTITIONS_MAX = 10_000
+"""The most that one topic may have."""
+
 
 class TopicKind(enum.StrEnum):
     """Which messages a topic takes. `MIXED` takes all; topics made by protocols that know no kinds are mixed."""

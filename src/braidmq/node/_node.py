@@ -105,6 +105,7 @@ class Node:
             auto_create=topics.auto_create == "on",
             defaults=self._topic_defaults(),
         )
+        self._open.push_async_callback(self.topics.close)
         self.cluster_id = await cluster_id(self.catalog)
         self.groups = await Groups.open(
             self.catalog, self.log, GroupStates(store), limits=self._group_limits(), topics_of=subscribed_topics

@@ -146,26 +146,6 @@ class Catalog:
         _checks.check_partitions(partitions)
         return await self._change(partial(_changes.expand_topic, topic_id=topic_id, partitions=partitions))
 
-    async def update_topic(
-        self,
-        topic_id: UUID,
-        *,
-        kind: TopicKind | None = None,
-        retention_ms: int | None = None,
-        retention_bytes: int | None = None,
-        settings: Mapping[str, str] | None = None,
-    ) -> Topic:
-        """Set what is given; `settings` replaces all of the topic's. Raises UnknownTopic, InvalidSetting."""
-        given = {
-            "kind": kind,
-            "retention_ms": retention_ms,
-            "retention_bytes": retention_bytes,
-            "settings": None if settings is None else dict(settings),
-        }
-        values: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        _checks.check_topic_values(values)
-        return await self._change(partial(_changes.update_topic, topic_id=topic_id, values=values))
-
     async def revise_topic(self, topic_id: UUID, revise: Callable[[Topic], Topic]) -> Topic:
         """Make of the topic what `revise` makes of it, with no other change in between.
 

@@ -5,8 +5,8 @@ whichever nodes change the catalog at the same time. The constraints of the tabl
 defence, not the way errors are found.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, cast
+from collections.abc import Callable
+from typing import cast
 from uuid import UUID
 
 import msgspec
@@ -50,17 +50,6 @@ def expand_topic(connection: sa.Connection, topic_id: UUID, partitions: int) -> 
         )
     expanded = _add_partitions(connection, topic, partitions - present)
     return Changed(expanded, [record_saved(connection, expanded)])
-
-
-def update_topic(connection: sa.Connection, topic_id: UUID, values: Mapping[str, Any]) -> Changed[Topic]:
-    """Set the columns that `values` names."""
-    lock_catalog(connection)
-    topic = _live_topic(connection, topic_id)
-    updated = msgspec.structs.replace(topic, **values)
-    if updated == topic:
-        return Changed(topic, ())
-    connection.execute(sa.update(tables.topics).where(tables.topics.c.id == topic_id).values(values))
-    return Changed(updated, [record_saved(connection, updated)])
 
 
 def revise_topic(connection: sa.Connection, topic_id: UUID, revise: Callable[[Topic], Topic]) -> Changed[Topic]:

@@ -1,9 +1,9 @@
 """What the catalog takes. Checked before any SQL, so that both databases refuse the same with the same words."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from braidmq.model import (
+    TOPIC_PARTITIONS_MAX,
     Group,
     Instance,
     Subscription,
@@ -15,7 +15,6 @@ from braidmq.model import (
 from braidmq.model.errors import InvalidName, InvalidPartitions, InvalidSetting
 from braidmq.store._things import Setting
 
-TOPIC_PARTITIONS_MAX = 10_000
 SETTING_NAME_LENGTH_MAX = 255
 EVENT_CODE_LENGTH_MAX = 64
 TEXT_LENGTH_MAX = 65_536
@@ -30,19 +29,10 @@ def check_partitions(partitions: int) -> None:
 
 def check_topic(topic: Topic) -> None:
     check_topic_name(topic.name)
-    values = {
-        "retention_ms": topic.retention_ms,
-        "retention_bytes": topic.retention_bytes,
-        "settings": topic.settings,
-    }
-    check_topic_values(values)
-
-
-def check_topic_values(values: Mapping[str, Any]) -> None:
-    for name in ("retention_ms", "retention_bytes"):
-        if not -1 <= values.get(name, -1) <= RETENTION_MAX:
-            raise InvalidSetting(f"{name} is -1 for no limit, or a number from 0, not {values[name]}")
-    _check_settings(values.get("settings", {}))
+    for name, value in (("retention_ms", topic.retention_ms), ("retention_bytes", topic.retention_bytes)):
+        if not -1 <= value <= RETENTION_MAX:
+            raise InvalidSetting(f"{name} is -1 for no limit, or a number from 0, not {value}")
+    _check_settings(topic.settings)
 
 
 def check_instance(instance: Instance) -> None:

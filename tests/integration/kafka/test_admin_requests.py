@@ -73,8 +73,9 @@ async def describe_partitions(
 
 
 async def test_topics_are_described_with_their_partitions(node: Node, client: RawClient) -> None:
-    response = await describe_partitions(client, "orders", "nosuch")
-    unknown, orders = response.topics
+    response = await describe_partitions(client, "orders", "nosuch", "bad name")
+    invalid, unknown, orders = response.topics
+    assert (invalid.name, invalid.error_code) == ("bad name", ErrorCode.INVALID_TOPIC_EXCEPTION)
     assert (unknown.name, unknown.error_code) == ("nosuch", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     assert (orders.name, orders.topic_id, orders.error_code) == ("orders", topic_of(node).id.bytes, 0)
     assert [(each.partition_index, each.leader_id, each.isr_nodes) for each in orders.partitions] == [

@@ -88,6 +88,7 @@ async def test_some_settings_are_described_by_name(client: RawClient) -> None:
     [
         (TOPIC, "nosuch", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         (TOPIC, "orders?tag=A", ErrorCode.INVALID_TOPIC_EXCEPTION),
+        (TOPIC, "bad name", ErrorCode.INVALID_TOPIC_EXCEPTION),
         (BROKER, "7", ErrorCode.INVALID_REQUEST),
         (BROKER, "one", ErrorCode.INVALID_REQUEST),
         (LOGGER, "", ErrorCode.INVALID_REQUEST),

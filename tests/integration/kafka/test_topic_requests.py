@@ -355,3 +355,12 @@ async def test_kafkas_own_topics_are_neither_there_nor_made_by_being_asked_for(n
     response = await client.ask(MetadataRequest(topics=topics, allow_auto_topic_creation=True), 9)
     assert response.topics[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert not exists(node, "__consumer_offsets")
+
+
+@pytest.mark.parametrize("may_create", [False, True])
+async def test_a_name_that_cannot_be_is_told_from_a_topic_that_is_not_there(
+    client: RawClient, may_create: bool
+) -> None:
+    topics = [MetadataRequest.MetadataRequestTopic(name=name) for name in ("bad name", "orders?tag=A")]
+    response = await client.ask(MetadataRequest(topics=topics, allow_auto_topic_creation=may_create), 9)
+    assert [topic.error_code for topic in response.topics] == [ErrorCode.INVALID_TOPIC_EXCEPTION, 0]

@@ -1,9 +1,11 @@
 """What the catalog promises, on both databases."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from typing import Any
 from uuid import uuid4
 
+import msgspec
 import pytest
 import sqlalchemy as sa
 
@@ -15,6 +17,7 @@ from braidmq.model import (
     Instance,
     Partition,
     Subscription,
+    Topic,
     TopicKind,
 )
 from braidmq.model.errors import (
@@ -154,18 +157,47 @@ async def test_partitions_are_added_behind_and_never_taken_away(catalog: Catalog
     assert await reopened_like(catalog, store)
 
 
-async def test_a_topic_is_updated_only_in_what_is_given(catalog: Catalog, store: Store) -> None:
+def changing(**values: Any) -> Callable[[Topic], Topic]:
+    return lambda topic: msgspec.structs.replace(topic, **values)
+
+
+async def test_a_topic_is_revised_in_what_may_change(catalog: Catalog, store: Store) -> None:
     topic = await catalog.create_topic("orders", partitions=1, settings={"a": "1"})
-    updated = await catalog.update_topic(topic.id, kind=TopicKind.DELAY, retention_ms=-1)
-    assert (updated.kind, updated.retention_ms, updated.settings) == (TopicKind.DELAY, -1, {"a": "1"})
-    updated = await catalog.update_topic(topic.id, settings={}, retention_bytes=5)
-    assert (updated.retention_bytes, updated.settings) == (5, {})
-    assert catalog.topic(DEFAULT_INSTANCE, "orders") == updated
+    revised = await catalog.revise_topic(topic.id, changing(kind=TopicKind.DELAY, retention_ms=-1))
+    assert (revised.kind, revised.retention_ms, revised.settings) == (TopicKind.DELAY, -1, {"a": "1"})
+    revised = await catalog.revise_topic(topic.id, changing(settings={}, retention_bytes=5))
+    assert (revised.retention_bytes, revised.settings) == (5, {})
+    assert catalog.topic(DEFAULT_INSTANCE, "orders") == revised
     assert await reopened_like(catalog, store)
     with pytest.raises(InvalidSetting):
-        await catalog.update_topic(topic.id, retention_bytes=-2)
+        await catalog.revise_topic(topic.id, changing(retention_bytes=-2))
     with pytest.raises(UnknownTopic):
-        await catalog.update_topic(uuid4(), retention_bytes=1)
+        await catalog.revise_topic(uuid4(), changing(retention_bytes=1))
+
+
+async def test_a_refused_revision_is_told_and_changes_nothing(catalog: Catalog, store: Store) -> None:
+    topic = await catalog.create_topic("orders", partitions=1)
+
+    def refuse(_: Topic) -> Topic:
+        raise InvalidSetting("not so")
+
+    with pytest.raises(InvalidSetting, match="not so"):
+        await catalog.revise_topic(topic.id, refuse)
+    assert catalog.topic(DEFAULT_INSTANCE, "orders") == topic
+    assert await reopened_like(catalog, store)
+
+
+async def test_revisions_at_the_same_time_each_see_the_other(catalog: Catalog, store: Store) -> None:
+    topic = await catalog.create_topic("orders", partitions=1)
+
+    def adding(name: str) -> Callable[[Topic], Topic]:
+        return lambda topic: msgspec.structs.replace(topic, settings={**topic.settings, name: "1"})
+
+    await asyncio.gather(*(catalog.revise_topic(topic.id, adding(name)) for name in "abcdefgh"))
+    found = catalog.topic(DEFAULT_INSTANCE, "orders")
+    assert found is not None
+    assert found.settings == dict.fromkeys("abcdefgh", "1")
+    assert await reopened_like(catalog, store)
 
 
 async def test_a_topic_being_deleted_is_hidden_and_its_name_is_free_at_once(catalog: Catalog, store: Store) -> None:
@@ -195,7 +227,7 @@ async def test_a_topic_being_deleted_can_not_be_changed_nor_a_live_one_forgotten
     for refused in (
         catalog.begin_topic_deletion(topic.id),
         catalog.expand_topic(topic.id, 2),
-        catalog.update_topic(topic.id, retention_ms=1),
+        catalog.revise_topic(topic.id, changing(retention_ms=1)),
     ):
         with pytest.raises(UnknownTopic):
             await refused
@@ -343,7 +375,7 @@ async def test_saving_the_same_again_is_no_change(catalog: Catalog, changes: lis
     await catalog.save_group(Group(name="g"))
     await catalog.save_subscription(Subscription(group="g", topic="t"))
     changes.clear()
-    await catalog.update_topic(topic.id, retention_ms=topic.retention_ms)
+    await catalog.revise_topic(topic.id, changing(retention_ms=topic.retention_ms))
     await catalog.save_group(Group(name="g"))
     await catalog.save_subscription(Subscription(group="g", topic="t"))
     assert changes == []

@@ -1,15 +1,15 @@
 """Topics in catalog and log together: what is answered is in both, whenever the node dies."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from braidmq.core.topics import PARTITIONS_MAX, Origin, Topics
+from braidmq.core.topics import Origin, Topics
 from braidmq.log.embedded import EmbeddedLog, LogOptions
-from braidmq.model import DEFAULT_INSTANCE, Topic
+from braidmq.model import DEFAULT_INSTANCE, TOPIC_PARTITIONS_MAX, Topic
 from braidmq.model.errors import (
     AlreadyExists,
     InvalidName,
@@ -29,9 +29,12 @@ class DyingLog:
     def __init__(self, log: EmbeddedLog) -> None:
         self._log = log
         self.dies_at = ""
+        self.full = False
         self.entered = asyncio.Event()
 
     async def _step(self, name: str) -> None:
+        if self.full:
+            raise StorageFull
         if name == self.dies_at:
             self.entered.set()
             await asyncio.get_running_loop().create_future()
@@ -65,10 +68,12 @@ class Life:
             partitions=2,
             auto_create=True,
             defaults={"segment.bytes": "5000000"},
+            retry_s=0.01,
         )
         return self
 
     async def end(self) -> None:
+        await self.topics.close()
         for task in list(self.topics._under_way):
             task.cancel()
         await asyncio.sleep(0)
@@ -110,6 +115,12 @@ def life(lives: list[Life]) -> Life:
     return lives[-1]
 
 
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 - the condition is no event of ours
+            await asyncio.sleep(0.005)
+
+
 def setting(**texts: str) -> Mapping[str, str]:
     return {name.replace("_", "."): text for name, text in texts.items()}
 
@@ -145,7 +156,7 @@ async def test_names_that_differ_only_in_dot_and_underscore_collide(life: Life) 
             life.topics.plan(name)
 
 
-@pytest.mark.parametrize("partitions", [0, -1, PARTITIONS_MAX + 1])
+@pytest.mark.parametrize("partitions", [0, -1, TOPIC_PARTITIONS_MAX + 1])
 async def test_a_topic_has_some_partitions_but_not_too_many(life: Life, partitions: int) -> None:
     with pytest.raises(InvalidPartitions):
         life.topics.plan("orders", partitions=partitions)
@@ -255,19 +266,52 @@ async def test_a_deleted_topic_is_gone_from_both_and_its_name_is_free(life: Life
     assert (await life.topics.create("orders")).id != topic.id
 
 
-async def test_a_creation_that_the_log_refuses_is_told_and_finished_by_the_next_start(
-    lives: list[Life], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    life = lives[-1]
-
-    async def full(_: Topic) -> None:
-        raise StorageFull
-
-    monkeypatch.setattr(life.dying, "configure_topic", full)
+async def test_a_creation_that_the_log_refuses_leaves_nothing_behind(life: Life) -> None:
+    life.dying.full = True
     with pytest.raises(StorageFull):
         await life.topics.create("orders")
+    assert life.catalog.topics() == []
+    life.dying.full = False
+    await until(lambda: not life.catalog.topics_deleting())
+    topic = await life.topics.create("orders")
+    assert life.log.bounds(topic.partition_numbers[0]).end == 0
+
+
+async def test_a_change_that_the_log_refuses_is_told_and_made_as_soon_as_it_can_be(life: Life) -> None:
+    topic = await life.topics.create("orders")
+    life.dying.full = True
+    with pytest.raises(StorageFull):
+        await life.topics.configure(topic, lambda _: {"segment.ms": "77"})
+    with pytest.raises(StorageFull):
+        await life.topics.expand(topic, 5)
+    assert life.topic("orders").settings == {"segment.ms": "77"}
+    life.dying.full = False
+    await until(lambda: not life.topics._behind)
+    assert life.segment_ms("orders") == 77
+    assert [life.log.bounds(number).end for number in life.topic("orders").partition_numbers] == [0] * 5
+
+
+async def test_a_deletion_that_the_log_refuses_is_finished_as_soon_as_it_can_be(life: Life) -> None:
+    topic = await life.topics.create("orders")
+    life.dying.full = True
+    with pytest.raises(StorageFull):
+        await life.topics.delete(topic)
+    assert life.catalog.topic(DEFAULT_INSTANCE, "orders") is None
+    life.dying.full = False
+    await until(lambda: not life.topics._behind)
+    assert life.catalog.topics_deleting() == []
+    with pytest.raises(UnknownPartition):
+        life.log.bounds(topic.partition_numbers[0])
+
+
+async def test_what_the_log_could_not_take_is_made_by_the_next_start(lives: list[Life]) -> None:
+    life = lives[-1]
+    topic = await life.topics.create("orders")
+    life.dying.full = True
+    with pytest.raises(StorageFull):
+        await life.topics.configure(topic, lambda _: {"segment.ms": "77"})
     lives.append(await life.again())
-    assert lives[-1].log.bounds(lives[-1].topic("orders").partition_numbers[0]).end == 0
+    assert lives[-1].segment_ms("orders") == 77
 
 
 @pytest.mark.parametrize("step", ["configure", "configured"])

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID
 
+import msgspec
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -102,11 +103,16 @@ class CatalogMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.live())
     @rule(pick=st.randoms(use_true_random=False), retention_ms=st.integers(-1, 5), value=st.text("ab", max_size=2))
-    def update_topic(self, pick: Any, retention_ms: int, value: str) -> None:
+    def revise_topic(self, pick: Any, retention_ms: int, value: str) -> None:
         topic = pick.choice(self.live())
-        updated = self.run(self.catalog.update_topic, topic.id, retention_ms=retention_ms, settings={"a": value})
-        assert (updated.retention_ms, updated.settings) == (retention_ms, {"a": value})
-        self.topics[topic.id] = updated
+
+        def revise(found: Topic) -> Topic:
+            assert found == topic
+            return msgspec.structs.replace(found, retention_ms=retention_ms, settings={"a": value})
+
+        revised = self.run(self.catalog.revise_topic, topic.id, revise)
+        assert (revised.retention_ms, revised.settings) == (retention_ms, {"a": value})
+        self.topics[topic.id] = revised
 
     @precondition(lambda self: self.live())
     @rule(pick=st.randoms(use_true_random=False))

@@ -4,7 +4,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from braidmq.core.filters import Filter
-from braidmq.model import DEFAULT_INSTANCE, Topic
+from braidmq.model import DEFAULT_INSTANCE, Topic, check_topic_name
 from braidmq.model.errors import InvalidFilter, UnknownPartition, UnknownTopic
 from braidmq.protocols.kafka._filtered_names import read_filtered_name
 from braidmq.protocols.kafka._services import LEADER_EPOCH, KafkaServices
@@ -43,6 +43,16 @@ def find_source(services: KafkaServices, name: str, topic_id: Uuid = NO_UUID) ->
     if filtered is None or topic is None:
         raise UnknownTopic(f"there is no topic {(filtered.topic if filtered else name)!r}")
     return Source(topic, filtered.chosen)
+
+
+def find_described(services: KafkaServices, name: str) -> Source:
+    """As `find_source`, for who wants to know what a name is: InvalidName for one that no topic can have."""
+    try:
+        return find_source(services, name)
+    except UnknownTopic:
+        if read_filtered_name(name) is None:
+            check_topic_name(name)
+        raise
 
 
 def find_own_topic(services: KafkaServices, name: str, topic_id: Uuid = NO_UUID) -> Topic:

@@ -13,7 +13,7 @@ from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._configs import TYPES, Config, ResourceType, Source, node_configs, topic_config
 from braidmq.protocols.kafka._errors import InvalidResource, error_code
 from braidmq.protocols.kafka._operations import answers
-from braidmq.protocols.kafka._partitions import find_own_topic
+from braidmq.protocols.kafka._partitions import find_described, find_own_topic
 from braidmq.protocols.kafka.codec import ApiKey
 from braidmq.protocols.kafka.codec.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
 
@@ -48,9 +48,10 @@ def _describe(call: Call[DescribeConfigsRequest], asked: _Resource) -> _Result:
 
 
 def _configs(call: Call[DescribeConfigsRequest], asked: _Resource) -> Iterable[Config]:
-    """Raises UnknownTopic, InvalidResource."""
+    """Raises UnknownTopic, InvalidName, InvalidFilter, InvalidResource."""
     services, name = call.services, asked.resource_name
     if asked.resource_type == ResourceType.TOPIC:
+        find_described(services, name)
         return map(topic_config, services.topics.effective(find_own_topic(services, name)))
     if asked.resource_type == ResourceType.BROKER:
         # Without a name, what was changed for all nodes at once, which nothing can be.

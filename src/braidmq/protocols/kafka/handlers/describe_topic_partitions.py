@@ -11,7 +11,7 @@ from braidmq.model import DEFAULT_INSTANCE, BraidError
 from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._errors import error_code
 from braidmq.protocols.kafka._operations import answers
-from braidmq.protocols.kafka._partitions import Source, find_source
+from braidmq.protocols.kafka._partitions import Source, find_described
 from braidmq.protocols.kafka._permissions import TOPIC_OPERATIONS
 from braidmq.protocols.kafka._services import LEADER_EPOCH
 from braidmq.protocols.kafka.codec import NO_UUID, ApiKey
@@ -35,7 +35,7 @@ def describe_topic_partitions(call: Call[DescribeTopicPartitionsRequest]) -> Des
         if left == 0:
             return _piece(topics, name, first)
         try:
-            source = find_source(call.services, name)
+            source = find_described(call.services, name)
         except BraidError as error:
             topics.append(_Topic(error_code=error_code(error), name=name))
             continue

@@ -16,7 +16,7 @@ from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._errors import error_code
 from braidmq.protocols.kafka._filtered_names import read_filtered_name
 from braidmq.protocols.kafka._operations import answers
-from braidmq.protocols.kafka._partitions import find_source
+from braidmq.protocols.kafka._partitions import find_described
 from braidmq.protocols.kafka._permissions import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from braidmq.protocols.kafka._services import LEADER_EPOCH, KafkaServices
 from braidmq.protocols.kafka.codec import NO_UUID, ApiKey, ErrorCode
@@ -53,7 +53,7 @@ def _look_up(call: Call[MetadataRequest], asked: MetadataRequest.MetadataRequest
         return _describe(call, topic)
     name = asked.name or ""
     try:
-        source = find_source(call.services, name)
+        source = find_described(call.services, name)
     except UnknownTopic as error:
         may_create = call.services.topics.auto_create and call.request.allow_auto_topic_creation
         if may_create and read_filtered_name(name) is None:
