@@ -163,11 +163,12 @@ class Bench:
         def receive() -> None:
             deadline = time.monotonic() + 60
             while len(seen) < count and time.monotonic() < deadline:
-                for message in consumer.consume(100, 0.1):
-                    value = message.value()
-                    if message.error() is not None or value is None:
-                        raise KafkaException(message.error())
-                    seen.append((time.perf_counter() - float(value[:24])) * 1000)
+                if (message := consumer.poll(0.1)) is None:
+                    continue
+                value = message.value()
+                if message.error() is not None or value is None:
+                    raise KafkaException(message.error())
+                seen.append((time.perf_counter() - float(value[:24])) * 1000)
 
         receiving = threading.Thread(target=receive)
         receiving.start()

@@ -34,6 +34,7 @@ from braidmq.protocols.kafka.handlers.api_versions import unsupported_version
 from braidmq.protocols.listener import Address
 
 _SIZE: Final = struct.Struct(">i")
+_SMALL_PIECE_BYTES: Final = 4096
 _PRODUCE: Final = b"\x00\x00"
 _FETCH: Final = int(ApiKey.FETCH)
 _WAITING_MAX = 64
@@ -67,16 +68,18 @@ class Connection(asyncio.Protocol):
         "_begun",
         "_begun_produce",
         "_client",
+        "_frame_bytes",
         "_home",
         "_is_flushing",
         "_is_reading",
         "_loop",
         "_output",
         "_partial",
+        "_partial_bytes",
+        "_size_begun",
         "_transport",
         "_waiting",
         "_waiting_bytes",
-        "_wanted_bytes",
         "heard_at",
     )
 
@@ -84,8 +87,12 @@ class Connection(asyncio.Protocol):
         self._home = home
         self._advertise = advertise
         self._loop = asyncio.get_running_loop()
-        self._partial: bytearray | None = None
-        self._wanted_bytes = 0
+        self._partial: list[bytes | bytearray] = []
+        """The pieces of a frame that has not arrived whole."""
+        self._partial_bytes = 0
+        self._frame_bytes = 0
+        self._size_begun = b""
+        """The first bytes of a frame's size, where they came alone."""
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
         self._begun: deque[_Begun] = deque()
@@ -111,9 +118,9 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the transport's own signature
         self._home.closed(self)
         memory = self._home.memory
-        if self._partial is not None:
-            memory.free_partial(len(self._partial))
-            self._partial = None
+        if self._partial:
+            memory.free_partial(self._partial_bytes)
+            self._partial.clear()
         memory.free(self._waiting_bytes + sum(begun.frame_bytes for begun in self._begun))
         self._waiting.clear()
         for begun in self._begun:
@@ -134,32 +141,58 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.heard_at = self._loop.time()
-        if self._partial is not None:
-            self._partial += data
-            if len(self._partial) < self._wanted_bytes:
-                self._hold(len(data))
-                return
-            self._home.memory.free_partial(len(self._partial) - len(data))
-            data = bytes(self._partial)
-            self._partial = None
         position = 0
+        if self._partial:
+            position = self._add_piece(data)
+            if self._partial:
+                return
+        elif self._size_begun:
+            data = self._size_begun + data
+            self._size_begun = b""
         size = len(data)
         while size - position >= 4:
             (frame_bytes,) = _SIZE.unpack_from(data, position)
             if not 0 <= frame_bytes <= self._home.request_bytes_max:
                 self._refuse(f"a request of {frame_bytes} bytes; at most {self._home.request_bytes_max} are taken")
                 return
-            end = position + 4 + frame_bytes
-            if end > size:
+            position += 4
+            if size - position < frame_bytes:
+                self._begin_frame(data[position:], frame_bytes)
+                position = size
                 break
-            self._take(data[position + 4 : end])
-            position = end
-        if position < size:
-            self._partial = bytearray(memoryview(data)[position:])
-            self._wanted_bytes = end - position if size - position >= 4 else 4
-            self._hold(size - position)
+            self._take(data[position : position + frame_bytes])
+            position += frame_bytes
+        self._size_begun = data[position:]
         self._write_output()
         self._regulate()
+
+    def _begin_frame(self, piece: bytes, frame_bytes: int) -> None:
+        self._partial.append(piece)
+        self._partial_bytes = len(piece)
+        self._frame_bytes = frame_bytes
+        self._hold(len(piece))
+
+    def _add_piece(self, data: bytes) -> int:
+        """Put what has come to the frame that was begun; how much of it belonged there."""
+        missing = self._frame_bytes - self._partial_bytes
+        piece = data[:missing]
+        last = self._partial[-1]
+        if len(piece) >= _SMALL_PIECE_BYTES:
+            self._partial.append(piece)
+        elif isinstance(last, bytearray):
+            # Who sends a large frame in tiny pieces costs no more than the frame.
+            last += piece
+        else:
+            self._partial.append(bytearray(piece))
+        self._partial_bytes += len(piece)
+        if self._partial_bytes < self._frame_bytes:
+            self._hold(len(piece))
+        else:
+            frame = b"".join(self._partial)
+            self._home.memory.free_partial(len(frame) - len(piece))
+            self._partial.clear()
+            self._take(frame)
+        return len(piece)
 
     def _hold(self, size: int) -> None:
         """A piece of a request has arrived, and the rest has not."""
