@@ -355,7 +355,8 @@ def _node_command(data: Path, port: int, flush: str, ready_file: Path | None = N
     more = [] if ready_file is None else ["--ready-file", str(ready_file)]
     kafka = f"127.0.0.1:{port}"
     return [
-        sys.executable, "-m", "braidmq", "up", "--data", str(data), "--flush", flush, "--http", "off", "--kafka", kafka,
+        sys.executable, "-m", "braidmq", "up", "--data", str(data), "--flush", flush,
+        "--http", "127.0.0.1:0", "--kafka", kafka,
         *more,
     ]  # fmt: skip
 

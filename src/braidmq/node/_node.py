@@ -28,7 +28,6 @@ from braidmq.node._cluster import cluster_id
 from braidmq.node._collector import tune_collector
 from braidmq.node._metrics import log_metrics, node_metrics
 from braidmq.node._reconcile import reconcile
-from braidmq.protocols.http import HttpListener, HttpServices
 from braidmq.protocols.kafka import FetchSessions, KafkaListener, KafkaServices, NodeFacts, subscribed_topics
 from braidmq.protocols.listener import Address, Listener
 from braidmq.settings import Settings
@@ -158,6 +157,8 @@ class Node:
         listeners: list[Listener] = []
         http = self.settings.http
         if http.listen is not None:
+            from braidmq.protocols.http import HttpListener, HttpServices  # costs a third of the start: not where off
+
             services = HttpServices(self.settings.node.name, __version__, self.health, [self.metrics])
             limits = {"body_bytes_max": http.body_bytes_max, "connections_max": http.connections_max}
             listeners.append(HttpListener(http.listen, services, **limits))
