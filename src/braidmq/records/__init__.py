@@ -11,13 +11,12 @@ from braidmq.records._batch import (
     NO_PRODUCER,
     Batch,
     batch_prefix,
-    checksum,
-    extend_checksum,
     parse_batch,
     resealed,
     split_batches,
     with_append_time,
 )
+from braidmq.records._checksums import checksum, extend_checksum
 from braidmq.records._codecs import Codec
 from braidmq.records._legacy import downgrade_batches, upgrade_message_set
 from braidmq.records._mapping import batch_messages, message_record, messages_of, record_message

@@ -5,12 +5,10 @@ touching the rest; the CRC-32C covers everything from the attributes on.
 """
 
 import struct
-from collections.abc import Callable
 from typing import Final, NamedTuple
 
-import google_crc32c
-
 from braidmq.model.errors import CorruptBatch, InvalidBatch, UnsupportedCompression
+from braidmq.records._checksums import ChecksumBehind, checksum
 from braidmq.records._codecs import Codec
 
 Buffer = bytes | bytearray | memoryview
@@ -39,13 +37,7 @@ _TRANSACTIONAL_BIT: Final = 0x10
 _CONTROL_BIT: Final = 0x20
 
 
-extend_checksum: Callable[[int, bytes], int] = google_crc32c.extend
-"""CRC-32C of what came before and the bytes. The library takes nothing but bytes: no views, no bytearrays."""
-
-
-def checksum(data: bytes, before: int = 0) -> int:
-    """CRC-32C of the bytes, or of what came before and the bytes."""
-    return extend_checksum(before, data)
+_checksum_of: Final = ChecksumBehind(_ATTRIBUTES_AT)
 
 
 class Batch(NamedTuple):
@@ -96,13 +88,15 @@ class Batch(NamedTuple):
         return bool(self.attributes & _CONTROL_BIT)
 
     def matches_checksum(self) -> bool:
-        return checksum(bytes(memoryview(self.data)[_ATTRIBUTES_AT:])) == self.crc
+        data = self.data
+        return _checksum_of(data if type(data) is bytes else bytes(data)) == self.crc
 
 
-def parse_batch(buffer: Buffer, position: int = 0) -> Batch:
+def parse_batch(buffer: Buffer, position: int = 0, *, copied: bool = False) -> Batch:
     """The batch that begins at the position. Raises InvalidBatch where there is none, whole, of version 2.
 
-    The checksum is not looked at; see `Batch.matches_checksum`.
+    Its data is a view of the buffer, or, with `copied`, bytes of its own. The checksum is not looked at; see
+    `Batch.matches_checksum`.
     """
     available = len(buffer) - position
     if available < BATCH_HEADER_BYTES:
@@ -117,16 +111,20 @@ def parse_batch(buffer: Buffer, position: int = 0) -> Batch:
         raise InvalidBatch(f"the record batch has a negative last offset delta, {fields[6]}")
     whole = position == 0 and available == size
     data = buffer if whole else memoryview(buffer)[position : position + size]
+    if copied and type(data) is not bytes:
+        data = bytes(data)
     return Batch._make((*fields, data))
 
 
 def split_batches(buffer: Buffer) -> list[Batch]:
-    """What a producer sent, batch by batch, each one checked. Raises InvalidBatch, CorruptBatch,
-    UnsupportedCompression."""
+    """What a producer sent, batch by batch, each one checked and with bytes of its own.
+
+    Raises InvalidBatch, CorruptBatch, UnsupportedCompression.
+    """
     batches = []
     position = 0
     while position < len(buffer):
-        batch = parse_batch(buffer, position)
+        batch = parse_batch(buffer, position, copied=True)
         if not batch.matches_checksum():
             raise CorruptBatch(f"the record batch at byte {position} does not match its checksum {batch.crc:#010x}")
         if batch.attributes & CODEC_MASK > Codec.ZSTD:

@@ -25,6 +25,8 @@ RECORDS_BYTES_MAX = 64 * 1024 * 1024
 
 _ATTRIBUTES_AT = 21
 _LAST_OFFSET_DELTA_AT = 23
+_TIMESTAMPS = struct.Struct(">qq")
+_TIMESTAMPS_AT = 27
 _CONTROL_BIT = 0x20
 _MARKER_KEY = struct.Struct(">hh")
 _MARKER_VALUE = struct.Struct(">hi")
@@ -90,8 +92,12 @@ def build_batch(
     )
     for record in listed:
         delta = record.offset - base_offset
-        builder.append(delta, record.timestamp_ms, record.key, record.value, list(record.headers))
+        # The builder takes a first time of -1 for none at all: it sees all times one later, and is put right below.
+        builder.append(delta, record.timestamp_ms + 1, record.key, record.value, list(record.headers))
     data = bytearray(builder.build())
+    if listed:
+        base_ms, max_ms = _TIMESTAMPS.unpack_from(data, _TIMESTAMPS_AT)
+        _TIMESTAMPS.pack_into(data, _TIMESTAMPS_AT, base_ms - 1, max_ms - 1)
     struct.pack_into(">q", data, 0, base_offset)
     struct.pack_into(">i", data, _LAST_OFFSET_DELTA_AT, last_offset - base_offset)
     if codec is not Codec.NONE:

@@ -73,6 +73,8 @@ class Engine:
         self.due_bytes = FLUSH_BYTES
         """How much a tail holds when it is due; less where many partitions share the room."""
         self.direct_bytes = DIRECT_BYTES
+        self.syncing_segments = False
+        """A checkpoint is at it: who writes to a segment now may have to wait for the disk."""
         self.tail_bytes = 0
         self.tail_bytes_max = min(TAIL_BYTES_MAX, options.reserve_bytes * 3 // 4) or TAIL_BYTES_MAX
         self.files = OpenFiles(disk, options.open_files_max)
@@ -275,7 +277,7 @@ class Engine:
         for partition in turn.partitions:
             pending = partition.pending
             assert pending is not None
-            if pending.size_bytes >= self.direct_bytes and not partition.flushing:
+            if pending.size_bytes >= self.direct_bytes and not partition.flushing and not self.syncing_segments:
                 self._write_directly(turn, partition)
             else:
                 journaled.append(partition)

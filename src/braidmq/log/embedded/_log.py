@@ -516,10 +516,13 @@ class EmbeddedLog:
                 raise self._engine.failure
             checkpoint = begin()
             error: OSError | None = None
+            self._engine.syncing_segments = True
             try:
                 await self._loop.run_in_executor(self._checkpointer, checkpoint.run)
             except OSError as failed:
                 error = failed
+            finally:
+                self._engine.syncing_segments = False
             finish_checkpoint(self._engine, checkpoint, error)
             if error is None and then is not None:
                 then()
