@@ -84,7 +84,7 @@ async def test_a_group_that_does_not_keep_its_generations_is_found_out(monkeypat
 
 async def test_a_group_that_believes_every_generation_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def believe(group: ClassicGroup, identity: object) -> object:
-        return group._known(identity.member_id, identity.instance_id)  # type: ignore[attr-defined]
+        return group._roster.find(identity.member_id, identity.instance_id)  # type: ignore[attr-defined]
 
     monkeypatch.setattr(ClassicGroup, "_in_generation", believe)
     with pytest.raises(AssertionError, match="is believed"):

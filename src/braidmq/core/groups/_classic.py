@@ -15,7 +15,6 @@ no member comes back by a restart, and a group that was between two generations 
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Protocol
@@ -23,6 +22,7 @@ from typing import Any, Protocol
 import structlog
 
 from braidmq.core.groups._member import Member
+from braidmq.core.groups._roster import Roster
 from braidmq.core.groups._rows import ClassicMemberRow, ClassicRow, Row
 from braidmq.core.groups._timing import Clock, Deadline
 from braidmq.core.groups._words import (
@@ -34,7 +34,6 @@ from braidmq.core.groups._words import (
     GroupView,
     Join,
     Joined,
-    JoinedMember,
     Leaver,
     MemberIdentity,
     Sync,
@@ -89,18 +88,15 @@ class ClassicGroup:
         self.name = name
         self.state = _EMPTY
         self.generation = 0
-        self.protocol_type: str | None = None
         self.protocol: str | None = None
-        self.leader: str | None = None
-        self.members: dict[str, Member] = {}
         self.topics: frozenset[str] | None = None
         """What the members read; None where they do not say."""
         self.changed_ms = home.clock.now_ms()
         """Since when the group is in its state."""
         self._home = home
+        self._roster = Roster(name)
         self._pending: dict[str, Deadline] = {}
         """Ids that were given to members which have not come back with them yet."""
-        self._instances: dict[str, str] = {}
         self._is_initial = False
         self._has_new_member = False
         self._join_deadline = Deadline(home.clock, self._join_time_over)
@@ -109,8 +105,6 @@ class ClassicGroup:
         self._unsynced: set[str] = set()
         self._assigned_generation = NO_GENERATION
         """Whose assignment has come; a leader that repeats itself changes nothing."""
-        self._known_by: Counter[str] = Counter()
-        """How many members know a protocol."""
 
     @classmethod
     def restored(
@@ -119,12 +113,13 @@ class ClassicGroup:
         """The group as it was kept; its members' sessions begin anew."""
         group = cls(name, home)
         group.generation = row.generation
-        group.protocol_type = row.protocol_type
         group.protocol = row.protocol
         for member_id, kept in members.items():
-            group._take(group._member_from(member_id, kept))
+            deadline = group._deadline_of(member_id)
+            group._roster.add(Member.restored(member_id, kept, row.protocol_type or "", deadline))
+        group._roster.protocol_type = row.protocol_type
         if row.leader in group.members:
-            group.leader = row.leader
+            group._roster.leader = row.leader
         group.topics = group._read_topics()
         group.changed_ms = row.changed_ms
         if group.members:
@@ -133,8 +128,20 @@ class ClassicGroup:
         for member in group.members.values():
             member.session.set(member.session_ms)
         if group.state is _PREPARING:
-            group._join_deadline.set(group._rebalance_ms())
+            group._join_deadline.set(group._roster.rebalance_ms)
         return group
+
+    @property
+    def members(self) -> Mapping[str, Member]:
+        return self._roster.members
+
+    @property
+    def leader(self) -> str | None:
+        return self._roster.leader
+
+    @property
+    def protocol_type(self) -> str | None:
+        return self._roster.protocol_type
 
     # Joining.
 
@@ -145,7 +152,7 @@ class ClassicGroup:
             self._forget(join.member_id)
             self._complete_if_all_joined()
             raise GroupFull(f"the group {self.name!r} may have {self._home.limits.members_max} members")
-        if not self._can_work_with(join):
+        if not self._roster.can_work_with(join):
             raise InconsistentProtocol(
                 f"the members of {self.name!r} have no protocol of type {join.protocol_type!r} in common with this one"
             )
@@ -153,14 +160,14 @@ class ClassicGroup:
             return self._join_new(join)
         if join.member_id in self._pending and join.instance_id is None:
             return self._add(join, join.member_id)
-        member = self._known(join.member_id, join.instance_id)
+        member = self._roster.find(join.member_id, join.instance_id)
         return self._join_again(join, member)
 
     def _join_new(self, join: Join) -> "asyncio.Future[Joined]":
         prefix = join.client_id if join.instance_id is None else join.instance_id
         member_id = f"{prefix}-{self._home.draw_id()}"
-        if join.instance_id is not None and join.instance_id in self._instances:
-            return self._replace_instance(join, member_id)
+        if (old := self._roster.of_instance(join.instance_id)) is not None:
+            return self._replace_instance(join, old, member_id)
         if join.instance_id is None and join.asks_id_first:
             deadline = self._pending[member_id] = Deadline(
                 self._home.clock, partial(self._pending_time_over, member_id)
@@ -178,7 +185,7 @@ class ClassicGroup:
             return _done(self._joined(member, with_members=False))
         if self.state is _EMPTY:
             raise UnknownMember(f"the group {self.name!r} has no members")
-        waiting = self._wait(member, join)
+        waiting = self._roster.wait(member, join)
         if self.state is _COMPLETING and is_same:
             return waiting  # the answer is on its way: only who waits for it is another
         self._rebalance_or_complete(f"member {member.id} joins again", join.reason)
@@ -188,27 +195,28 @@ class ClassicGroup:
         if (pending := self._pending.pop(member_id, None)) is not None:
             pending.cancel()
         member = Member(member_id, join, self._deadline_of(member_id))
-        self._take(member)
+        self._roster.add(member)
         if self._is_initial and self.state is _PREPARING:
             self._has_new_member = True
-        waiting = self._wait(member, join)
+        waiting = self._roster.wait(member, join)
         member.session.set(self._home.limits.new_member_ms)
         self._rebalance_or_complete(f"member {member_id} joins", join.reason)
         return waiting
 
-    def _replace_instance(self, join: Join, member_id: str) -> "asyncio.Future[Joined]":
+    def _replace_instance(self, join: Join, old: Member, member_id: str) -> "asyncio.Future[Joined]":
         """The same instance after a restart of its process: it takes the place, and mostly the assignment, too."""
-        assert join.instance_id is not None, "only instances are replaced"
-        old = self.members[self._instances[join.instance_id]]
         old_leader = self.leader
         old.end(InstanceFenced(f"instance {join.instance_id!r} of {self.name!r} was started again elsewhere"))
         member = Member(member_id, join, self._deadline_of(member_id))
         member.assignment = old.assignment
         member.is_new = False
-        self._put_in_place(old, member)
-        waiting = self._wait(member, join)
+        self._roster.replace(old, member)
+        if old.id in self._unsynced:
+            self._unsynced.remove(old.id)
+            self._unsynced.add(member.id)
+        waiting = self._roster.wait(member, join)
         member.session.set(member.session_ms)
-        if self.state is _STABLE and self._select_protocol() == self.protocol:
+        if self.state is _STABLE and self._roster.select_protocol() == self.protocol:
             told = member_id if join.may_skip_assignment else old_leader
             self._after(self._keep(), partial(self._instance_kept, member, told))
         elif self.state in (_STABLE, _COMPLETING):
@@ -217,20 +225,9 @@ class ClassicGroup:
             self._complete_if_all_joined()
         return waiting
 
-    def _put_in_place(self, old: Member, member: Member) -> None:
-        self.members = {
-            known.id: known for known in (member if each is old else each for each in self.members.values())
-        }
-        self._instances[member.instance_id or ""] = member.id
-        self._known_by.subtract(old.protocol_names)
-        self._known_by.update(member.protocol_names)
-        if old.id in self._unsynced:
-            self._unsynced.remove(old.id)
-            self._unsynced.add(member.id)
-        if self.leader == old.id:
-            self.leader = member.id
-
     def _instance_kept(self, member: Member, told_leader: str | None, error: BraidError | None) -> None:
+        if self.members.get(member.id) is member:
+            member.session.set(member.session_ms)
         if error is not None:
             member.answer_join(error)
         elif self.state is _STABLE and self.members.get(member.id) is member:
@@ -264,12 +261,12 @@ class ClassicGroup:
         delay_ms = self._home.limits.initial_delay_ms
         if self._is_initial and delay_ms:
             self._has_new_member = False
-            self._join_left_ms = max(self._rebalance_ms() - delay_ms, 0)
+            self._join_left_ms = max(self._roster.rebalance_ms - delay_ms, 0)
             self._join_deadline.set(delay_ms)
         elif self._is_initial or self._have_all_joined():
             self._complete_join()
         else:
-            self._join_deadline.set(self._rebalance_ms())
+            self._join_deadline.set(self._roster.rebalance_ms)
 
     def _complete_if_all_joined(self) -> None:
         """The first generation of an empty group waits for its time, so that members who start together share it."""
@@ -277,7 +274,7 @@ class ClassicGroup:
             self._complete_join()
 
     def _have_all_joined(self) -> bool:
-        return not self._pending and all(member.joining is not None for member in self.members.values())
+        return not self._pending and self._roster.have_all_joined
 
     def _join_time_over(self) -> None:
         if self.state is not _PREPARING:
@@ -298,14 +295,14 @@ class ClassicGroup:
             self._remove(member, UnknownMember())
         if late:
             _logger.info("group left members behind", group=self.name, members=[member.id for member in late])
-        if self.members and not self._elect():
+        if self.members and not self._roster.elect():
             # Only instances that have not come back: their sessions decide, and until then there is nobody to lead.
-            self._join_deadline.set(self._rebalance_ms())
+            self._join_deadline.set(self._roster.rebalance_ms)
             return
         self.generation += 1
         self._is_initial = False
         self._unsynced.clear()
-        self.protocol = self._select_protocol() if self.members else None
+        self.protocol = self._roster.select_protocol() if self.members else None
         self.topics = self._read_topics()
         self._enter(_COMPLETING if self.members else _EMPTY)
         if self.members:
@@ -320,6 +317,7 @@ class ClassicGroup:
         if error is not None:
             for member in self.members.values():
                 member.answer_join(error)
+                member.session.set(member.session_ms)
             self._prepare("the new generation could not be kept")
             return
         _logger.info("group has a new generation", group=self.name, generation=generation, members=len(self.members))
@@ -328,25 +326,7 @@ class ClassicGroup:
             member.answer_join(self._joined(member))
             member.is_new = False
             member.session.set(member.session_ms)
-        self._sync_deadline.set(self._rebalance_ms())
-
-    def _elect(self) -> bool:
-        """Whether somebody leads who is here."""
-        leader = self.members.get(self.leader or "")
-        if leader is not None and leader.joining is not None:
-            return True
-        here = next((member for member in self.members.values() if member.joining is not None), None)
-        if here is not None:
-            self.leader = here.id
-        return here is not None
-
-    def _select_protocol(self) -> str:
-        """Each member votes for the first of its protocols that all know; the oldest member's choice wins a tie."""
-        everybody = len(self.members)
-        votes: Counter[str] = Counter()
-        for member in self.members.values():
-            votes[next(each.name for each in member.protocols if self._known_by[each.name] == everybody)] += 1
-        return votes.most_common(1)[0][0]
+        self._sync_deadline.set(self._roster.rebalance_ms)
 
     # Assignment.
 
@@ -430,12 +410,12 @@ class ClassicGroup:
         member_id = leaver.member_id
         try:
             if not member_id:
-                member_id = self._instances.get(leaver.instance_id or "", "")
-                self._known(member_id, leaver.instance_id)
+                found = self._roster.of_instance(leaver.instance_id)
+                member_id = self._roster.find("" if found is None else found.id, leaver.instance_id).id
             elif member_id in self._pending:
                 self._pending.pop(member_id).cancel()
             else:
-                self._known(member_id, leaver.instance_id)
+                self._roster.find(member_id, leaver.instance_id)
         except BraidError as error:
             return error
         _logger.info("member leaves", group=self.name, member=member_id, client_reason=leaver.reason or "")
@@ -539,19 +519,8 @@ class ClassicGroup:
 
     # Inside.
 
-    def _known(self, member_id: str, instance_id: str | None) -> Member:
-        if instance_id is not None:
-            current = self._instances.get(instance_id)
-            if current is None:
-                raise UnknownMember(f"the group {self.name!r} has no instance {instance_id!r}")
-            if current != member_id:
-                raise InstanceFenced(f"instance {instance_id!r} of {self.name!r} is another member now")
-        if (member := self.members.get(member_id)) is None:
-            raise UnknownMember(f"the group {self.name!r} has no member {member_id!r}")
-        return member
-
     def _in_generation(self, identity: MemberIdentity) -> Member:
-        member = self._known(identity.member_id, identity.instance_id)
+        member = self._roster.find(identity.member_id, identity.instance_id)
         if identity.generation != self.generation:
             raise StaleGeneration(f"the group {self.name!r} is in generation {self.generation}")
         return member
@@ -563,49 +532,12 @@ class ClassicGroup:
         if self.state is _EMPTY or len(self.members) < members_max:
             return True
         if self.state is _PREPARING:
-            waiting = sum(1 for each in self.members.values() if each.joining is not None)
-            return (member is not None and member.joining is not None) or waiting < members_max
+            return (member is not None and member.joining is not None) or self._roster.waiting < members_max
         return member is not None
 
-    def _can_work_with(self, join: Join) -> bool:
-        """Whether there is a protocol that this member and all others know."""
-        if not join.protocol_type or not join.protocols:
-            return False
-        if not self.members:
-            return True
-        member = self.members.get(join.member_id)
-        others = len(self.members) - (member is not None)
-        own = frozenset() if member is None else member.protocol_names
-        return join.protocol_type == self.protocol_type and any(
-            self._known_by[each.name] - (each.name in own) == others for each in join.protocols
-        )
-
-    def _wait(self, member: Member, join: Join) -> "asyncio.Future[Joined]":
-        """The member waits for the next generation, with what it can do now."""
-        self._known_by.subtract(member.protocol_names)
-        waiting = member.rejoin(join)
-        self._known_by.update(member.protocol_names)
-        return waiting
-
-    def _take(self, member: Member) -> None:
-        if not self.members:
-            self.protocol_type = member.protocol_type
-        self.members[member.id] = member
-        self._known_by.update(member.protocol_names)
-        if member.instance_id is not None:
-            self._instances[member.instance_id] = member.id
-        if self.leader not in self.members:
-            self.leader = member.id
-
     def _remove(self, member: Member, error: BraidError) -> None:
-        del self.members[member.id]
-        self._known_by.subtract(member.protocol_names)
         self._unsynced.discard(member.id)
-        if member.instance_id is not None and self._instances.get(member.instance_id) == member.id:
-            del self._instances[member.instance_id]
-        if self.leader == member.id:
-            self.leader = next(iter(self.members), None)
-        member.end(error)
+        self._roster.remove(member, error)
 
     def _forget(self, member_id: str) -> None:
         if (member := self.members.get(member_id)) is not None:
@@ -617,33 +549,15 @@ class ClassicGroup:
         self.state = state
         self.changed_ms = self._home.clock.now_ms()
 
-    def _rebalance_ms(self) -> int:
-        return max((member.rebalance_ms for member in self.members.values()), default=0)
-
     def _deadline_of(self, member_id: str) -> Deadline:
         return Deadline(self._home.clock, partial(self._session_over, member_id))
 
-    def _member_from(self, member_id: str, row: ClassicMemberRow) -> Member:
-        return Member.restored(member_id, row, self.protocol_type or "", self._deadline_of(member_id))
-
     def _read_topics(self) -> frozenset[str] | None:
-        if self.protocol_type != CONSUMER_PROTOCOL:
-            return None
-        topics: set[str] = set()
-        for member in self.members.values():
-            found = self._home.topics_of(member.metadata(self.protocol or ""))
-            if found is None:
-                return None
-            topics |= found
-        return frozenset(topics)
+        return self._roster.topics(self.protocol or "", self._home.topics_of)
 
     def _joined(self, member: Member, *, with_members: bool = True) -> Joined:
-        shown: tuple[JoinedMember, ...] = ()
-        if with_members and member.id == self.leader:
-            shown = tuple(
-                JoinedMember(each.id, each.instance_id, each.metadata(self.protocol or ""))
-                for each in self.members.values()
-            )
+        is_told = with_members and member.id == self.leader
+        shown = self._roster.shown(self.protocol or "") if is_told else ()
         return Joined(member.id, self.generation, self.protocol_type, self.protocol, self.leader or "", shown)
 
     def _synced(self, member: Member) -> Synced:

@@ -325,3 +325,30 @@ async def test_a_member_that_leaves_while_its_generation_is_kept_is_not_in_it(wo
     with pytest.raises(UnknownMember):
         await joining
     assert len((await leading).members) == 1
+
+
+async def test_an_instance_whose_return_took_long_to_keep_still_has_a_session(world: World) -> None:
+    one = world.member("one", instance_id="i")
+    await assemble(world, one)
+    world.keeper.is_holding = True
+    again = await world.member("one", instance_id="i").begin_join()
+    await world.clock.advance(2 * SESSION_MS)
+    world.keeper.is_holding = False
+    world.keeper.release()
+    await again
+    await world.clock.advance(SESSION_MS)
+    assert state(world) is GroupState.EMPTY
+
+
+async def test_instances_whose_generation_could_not_be_kept_still_have_sessions(world: World) -> None:
+    one = world.member("one", instance_id="i")
+    world.keeper.is_holding = True
+    joining = await one.begin_join()
+    await world.clock.advance(2 * SESSION_MS)
+    world.keeper.is_failing = True
+    world.keeper.release()
+    with pytest.raises(StoreFailed):
+        await joining
+    world.keeper.is_holding = world.keeper.is_failing = False
+    await world.clock.advance(SESSION_MS)
+    assert state(world) is GroupState.EMPTY
