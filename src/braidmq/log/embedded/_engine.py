@@ -476,6 +476,7 @@ class Engine:
                 self.shown_sequence = self.journal.write(parts)
             except OSError as error:
                 self._note_write_error(error, "the journal")
+                self._erase_refused()
                 return
         self.journal.release(job.sequence)
 
