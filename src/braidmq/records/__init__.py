@@ -18,7 +18,7 @@ from braidmq.records._batch import (
     split_batches,
     with_append_time,
 )
-from braidmq.records._codecs import Codec
+from braidmq.records._codecs import Codec, decompress
 from braidmq.records._legacy import downgrade_batches, upgrade_message_set
 from braidmq.records._mapping import batch_messages, message_record, messages_of, record_message
 from braidmq.records._records import (
@@ -45,6 +45,7 @@ __all__ = [
     "build_batch",
     "build_marker",
     "checksum",
+    "decompress",
     "downgrade_batches",
     "extend_checksum",
     "message_record",
