@@ -5,12 +5,10 @@ None is not written. A map whose keys are message queues is written with objects
 """
 
 import enum
-from typing import Annotated
 
 import msgspec
 
-Long = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
-"""Numbers of all sizes: what matters is that they fit where we keep them."""
+from braidmq.protocols.rocketmq.codec.headers import Int, Long
 
 
 class Body(msgspec.Struct, kw_only=True, rename="camel"):
@@ -22,7 +20,7 @@ class MessageQueue(msgspec.Struct, frozen=True, order=True, rename="camel"):
 
     topic: str = ""
     broker_name: str = ""
-    queue_id: Long = 0
+    queue_id: Int = 0
 
 
 class ConsumeType(enum.StrEnum):
@@ -75,10 +73,10 @@ class QueueData(Body, kw_only=True):
     """How many queues of a topic a broker has, and what may be done with them (4 read, 2 write)."""
 
     broker_name: str = ""
-    read_queue_nums: Long = 0
-    write_queue_nums: Long = 0
-    perm: Long = 0
-    topic_sys_flag: Long = 0
+    read_queue_nums: Int = 0
+    write_queue_nums: Int = 0
+    perm: Int = 0
+    topic_sys_flag: Int = 0
 
 
 class TopicRouteData(Body, kw_only=True):
@@ -117,7 +115,7 @@ class SubscriptionData(Body, kw_only=True):
     topic: str = ""
     sub_string: str = ""
     tags_set: list[str] = []
-    code_set: list[Long] = []
+    code_set: list[Int] = []
     sub_version: Long = 0
     expression_type: str = "TAG"
     class_filter_mode: bool = False
@@ -140,7 +138,7 @@ class HeartbeatData(Body, kw_only=True):
     client_id: str = msgspec.field(default="", name="clientID")
     producer_data_set: list[ProducerData] = []
     consumer_data_set: list[ConsumerData] = []
-    heartbeat_fingerprint: Long = 0
+    heartbeat_fingerprint: Int = 0
     without_sub: bool = False
 
 
@@ -159,7 +157,7 @@ class Connection(Body, kw_only=True):
     client_id: str = ""
     client_addr: str = ""
     language: str = "JAVA"
-    version: Long = 0
+    version: Int = 0
 
 
 class ConsumerConnection(Body, kw_only=True):
@@ -178,7 +176,7 @@ class ProducerInfo(Body, kw_only=True):
     client_id: str = ""
     remote_ip: str = msgspec.field(default="", name="remoteIP")
     language: str = "JAVA"
-    version: Long = 0
+    version: Int = 0
     last_update_timestamp: Long = 0
 
 
@@ -241,7 +239,7 @@ class SetMessageRequestModeRequestBody(Body, kw_only=True):
     topic: str = ""
     consumer_group: str = ""
     mode: MessageRequestMode = MessageRequestMode.PULL
-    pop_share_queue_num: Long = 0
+    pop_share_queue_num: Int = 0
 
 
 class BatchAck(msgspec.Struct, kw_only=True):
@@ -252,8 +250,8 @@ class BatchAck(msgspec.Struct, kw_only=True):
     topic: str = msgspec.field(default="", name="t")
     retry: str = msgspec.field(default="0", name="r")
     start_offset: Long = msgspec.field(default=0, name="so")
-    queue_id: Long = msgspec.field(default=0, name="q")
-    revive_queue_id: Long = msgspec.field(default=0, name="rq")
+    queue_id: Int = msgspec.field(default=0, name="q")
+    revive_queue_id: Int = msgspec.field(default=0, name="rq")
     pop_time: Long = msgspec.field(default=0, name="pt")
     invisible_time: Long = msgspec.field(default=0, name="it")
     bit_set: bytes = msgspec.field(default=b"", name="b")
@@ -307,7 +305,7 @@ class GetConsumerStatusBody(Body, kw_only=True):
 
 
 class QueryCorrectionOffsetBody(Body, kw_only=True):
-    correction_offsets: dict[Long, Long] = {}
+    correction_offsets: dict[Int, Long] = {}
 
 
 class QueueTimeSpan(Body, kw_only=True):
@@ -324,7 +322,7 @@ class QueryConsumeTimeSpanBody(Body, kw_only=True):
 
 class ConsumeQueueData(Body, kw_only=True):
     physic_offset: Long = 0
-    physic_size: Long = 0
+    physic_size: Int = 0
     tags_code: Long = 0
     extend_data_json: str | None = None
     bit_map: str | None = None
@@ -359,11 +357,11 @@ class ProcessQueueInfo(Body, kw_only=True):
     commit_offset: Long = 0
     cached_msg_min_offset: Long = 0
     cached_msg_max_offset: Long = 0
-    cached_msg_count: Long = 0
-    cached_msg_size_in_mi_b: Long = msgspec.field(default=0, name="cachedMsgSizeInMiB")
+    cached_msg_count: Int = 0
+    cached_msg_size_in_mi_b: Int = msgspec.field(default=0, name="cachedMsgSizeInMiB")
     transaction_msg_min_offset: Long = 0
     transaction_msg_max_offset: Long = 0
-    transaction_msg_count: Long = 0
+    transaction_msg_count: Int = 0
     locked: bool = False
     try_unlock_times: Long = 0
     last_lock_timestamp: Long = 0
@@ -373,7 +371,7 @@ class ProcessQueueInfo(Body, kw_only=True):
 
 
 class PopProcessQueueInfo(Body, kw_only=True):
-    wait_ack_count: Long = 0
+    wait_ack_count: Int = 0
     dropped: bool = msgspec.field(default=False, name="droped")
     last_pop_timestamp: Long = 0
 
@@ -410,11 +408,11 @@ class ConsumeMessageDirectlyResult(Body, kw_only=True):
 
 class TopicConfig(Body, kw_only=True):
     topic_name: str = ""
-    read_queue_nums: Long = 16
-    write_queue_nums: Long = 16
-    perm: Long = 6
+    read_queue_nums: Int = 16
+    write_queue_nums: Int = 16
+    perm: Int = 6
     topic_filter_type: str = "SINGLE_TAG"
-    topic_sys_flag: Long = 0
+    topic_sys_flag: Int = 0
     order: bool = False
     attributes: dict[str, str] = {}
 
@@ -457,14 +455,14 @@ class SubscriptionGroupConfig(Body, kw_only=True):
     consume_from_min_enable: bool = True
     consume_broadcast_enable: bool = True
     consume_message_orderly: bool = False
-    retry_queue_nums: Long = 1
-    retry_max_times: Long = 16
+    retry_queue_nums: Int = 1
+    retry_max_times: Int = 16
     group_retry_policy: GroupRetryPolicy = msgspec.field(default_factory=GroupRetryPolicy)
     broker_id: Long = 0
     which_broker_when_consume_slowly: Long = 1
     notify_consumer_ids_changed_enable: bool = True
-    group_sys_flag: Long = 0
-    consume_timeout_minute: Long = 15
+    group_sys_flag: Int = 0
+    consume_timeout_minute: Int = 15
     subscription_data_set: list[SimpleSubscriptionData] | None = None
     attributes: dict[str, str] = {}
 
@@ -475,7 +473,7 @@ class SubscriptionGroupList(Body, kw_only=True):
 
 class SubscriptionGroupWrapper(Body, kw_only=True):
     subscription_group_table: dict[str, SubscriptionGroupConfig] = {}
-    forbidden_table: dict[str, dict[str, Long]] | None = None
+    forbidden_table: dict[str, dict[str, Int]] | None = None
     data_version: DataVersion = msgspec.field(default_factory=DataVersion)
 
 

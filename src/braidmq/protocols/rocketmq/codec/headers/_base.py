@@ -51,6 +51,14 @@ class BoundaryType(enum.StrEnum):
         return cls.UPPER if str(value).upper() == "UPPER" else cls.LOWER
 
 
+class TransactionEnd(enum.IntEnum):
+    """How a producer's local transaction went, in the bits of `sys_flag`."""
+
+    UNKNOWN = 0
+    COMMIT = 8
+    ROLLBACK = 12
+
+
 AnyHeader = TypeVar("AnyHeader", bound=CustomHeader)
 
 
@@ -75,7 +83,7 @@ def write_header(header: CustomHeader) -> dict[str, str]:
 def _text(value: Any) -> str:
     if value is True:
         return "true"
-    return "false" if value is False else str(value)
+    return "false" if value is False else format(value)
 
 
 @cache

@@ -22,9 +22,9 @@ class CreateTopicRequestHeader(TopicRequestHeader, kw_only=True):
     perm: Int
     topic_filter_type: str
     topic_sys_flag: Int | None = None
-    order: bool
+    order: bool = False
     attributes: str | None = None
-    force: bool | None = None
+    force: bool = False
 
 
 class DeleteSubscriptionGroupRequestHeader(RpcRequestHeader, kw_only=True):

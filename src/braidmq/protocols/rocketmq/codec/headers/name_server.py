@@ -81,7 +81,7 @@ class RegisterBrokerRequestHeader(CustomHeader, kw_only=True):
     heartbeat_timeout_millis: Long | None = None
     enable_acting_master: bool | None = None
     compressed: bool = False
-    body_crc32: Int | None = None
+    body_crc32: Int = 0
 
 
 class RegisterBrokerResponseHeader(CustomHeader, kw_only=True):

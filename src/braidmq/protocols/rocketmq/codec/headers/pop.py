@@ -32,7 +32,7 @@ class NotificationRequestHeader(TopicRequestHeader, kw_only=True):
     queue_id: Int = 0
     poll_time: Long = 0
     born_time: Long = 0
-    order: bool | None = None
+    order: bool = False
     attempt_id: str | None = None
 
 
@@ -69,7 +69,7 @@ class PopMessageRequestHeader(TopicRequestHeader, kw_only=True):
     init_mode: Int = 0
     exp_type: str | None = None
     exp: str | None = None
-    order: bool | None = None
+    order: bool = False
     attempt_id: str | None = None
 
 

@@ -1,6 +1,13 @@
 """What producers send and are asked."""
 
-from braidmq.protocols.rocketmq.codec.headers._base import CustomHeader, Int, Long, RpcRequestHeader, TopicRequestHeader
+from braidmq.protocols.rocketmq.codec.headers._base import (
+    CustomHeader,
+    Int,
+    Long,
+    RpcRequestHeader,
+    TopicRequestHeader,
+    TransactionEnd,
+)
 
 
 class CheckTransactionStateRequestHeader(RpcRequestHeader, kw_only=True):
@@ -16,7 +23,7 @@ class CheckTransactionStateResponseHeader(CustomHeader, kw_only=True):
     producer_group: str
     tran_state_table_offset: Long
     commit_log_offset: Long
-    commit_or_rollback: Int
+    commit_or_rollback: TransactionEnd
 
 
 class EndTransactionRequestHeader(RpcRequestHeader, kw_only=True):
@@ -24,8 +31,8 @@ class EndTransactionRequestHeader(RpcRequestHeader, kw_only=True):
     producer_group: str
     tran_state_table_offset: Long
     commit_log_offset: Long
-    commit_or_rollback: Int
-    from_transaction_check: bool | None = None
+    commit_or_rollback: TransactionEnd
+    from_transaction_check: bool = False
     msg_id: str
     transaction_id: str | None = None
 
