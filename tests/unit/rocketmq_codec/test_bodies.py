@@ -8,6 +8,7 @@ import pytest
 from braidmq.protocols.rocketmq.codec import MalformedBody, Unencodable, decode_body, decode_body_list, encode_body
 from braidmq.protocols.rocketmq.codec.bodies import (
     BatchAck,
+    BatchAckMessageRequestBody,
     BrokerData,
     ConsumerData,
     ConsumeType,
@@ -88,12 +89,9 @@ def test_fields_that_are_left_out_have_the_defaults_of_java() -> None:
 
 
 def test_bits_travel_as_base64() -> None:
-    assert b'"b":"BQ=="' in encode_body_of_bits(b"\x05")
-    assert decode_body(BatchAck, b'{"b":"BQ=="}').bit_set == b"\x05"
-
-
-def encode_body_of_bits(bits: bytes) -> bytes:
-    return encode_body([BatchAck(bit_set=bits)])
+    body = BatchAckMessageRequestBody(acks=[BatchAck(bit_set=b"\x05")])
+    assert b'"b":"BQ=="' in encode_body(body)
+    assert decode_body(BatchAckMessageRequestBody, b'{"acks":[{"b":"BQ=="}]}').acks[0].bit_set == b"\x05"
 
 
 def test_no_body_is_an_empty_list() -> None:

@@ -229,12 +229,17 @@ def _binary_fields(data: bytes, at: int, end: int) -> dict[str, str]:
     """A length of 0 stands for null: such a field is left out, as if it had not been sent."""
     fields: dict[str, str] = {}
     while at < end:
-        (size,) = _SHORT.unpack_from(data, at)
-        name, at = _binary_text(data, at + 2, size)
-        (size,) = _LENGTH.unpack_from(data, at)
-        value, at = _binary_text(data, at + 4, size)
-        if name and value:
-            fields[name] = value
+        (name_size,) = _SHORT.unpack_from(data, at)
+        name_at = at + 2
+        value_at = name_at + name_size + 4
+        if name_size < 0:
+            raise MalformedFrame(f"the name of a field in a binary header claims {name_size} bytes")
+        (value_size,) = _LENGTH.unpack_from(data, value_at - 4)
+        at = value_at + value_size
+        if value_size < 0 or at > len(data):
+            raise MalformedFrame(f"a field in a binary header claims {value_size} of {len(data) - value_at} bytes")
+        if name_size and value_size:
+            fields[str(data[name_at : value_at - 4], "utf-8", "replace")] = str(data[value_at:at], "utf-8", "replace")
     return fields
 
 

@@ -76,11 +76,20 @@ def message_of(stored: StoredMessage, body_bytes_max: int = BODY_BYTES_MAX) -> M
 def stored_message(message: Message, *, queue_id: int, physical_offset: int, store_host: Host) -> StoredMessage:
     """A message that is in the log, as RocketMQ's clients are given it. `physical_offset` is what `ids` makes of its
     partition's number and its offset."""
-    flag, sys_flag, store_ms, born_host, reconsume_times, prepared_offset = _read_own_header(message)
+    properties: dict[str, str] = {}
+    own = b""
+    for name, value in message.headers:
+        if name == ROCKETMQ_HEADER:
+            own = value or b""
+        else:
+            properties[name] = "" if value is None else str(value, "utf-8", "replace")
+    if message.key is not None and KEYS_HEADER not in properties and _SHARDING_KEY_HEADER not in properties:
+        _add_key(properties, message.key)
+    flag, sys_flag, store_ms, born_host, reconsume_times, prepared_offset = _read_own_header(own, message.born_ms)
     return StoredMessage(
         topic=message.topic,
         body=message.body or b"",
-        properties=_properties(message),
+        properties=_properties_text(properties),
         queue_id=queue_id,
         queue_offset=message.offset,
         physical_offset=physical_offset,
@@ -113,9 +122,8 @@ def _own_header(stored: StoredMessage, sys_flag: int) -> bytes:
     return _FRESH.pack(_FRESH_KIND, stored.flag, sys_flag, stored.store_ms, host.port) + host.ip
 
 
-def _read_own_header(message: Message) -> tuple[int, int, int, Host, int, int]:
+def _read_own_header(data: bytes, born_ms: int) -> tuple[int, int, int, Host, int, int]:
     """What the header says; for messages without one, or with one that is none of ours, what is true of any message."""
-    data = message.header(ROCKETMQ_HEADER) or b""
     reconsume_times = prepared_offset = 0
     if len(data) - _FRESH.size in (4, 16) and data[0] == _FRESH_KIND:
         _, flag, sys_flag, store_ms, port = _FRESH.unpack_from(data)
@@ -124,19 +132,16 @@ def _read_own_header(message: Message) -> tuple[int, int, int, Host, int, int]:
         _, flag, sys_flag, store_ms, port, reconsume_times, prepared_offset = _RETRIED.unpack_from(data)
         ip = data[_RETRIED.size :]
     else:
-        return 0, 0, message.born_ms, _NOWHERE, 0, 0
+        return 0, 0, born_ms, _NOWHERE, 0, 0
     # Whatever a Kafka producer put there, the body is plain: nobody may be told to decompress it.
     return flag, sys_flag & ~(COMPRESSED | COMPRESSION_MASK), store_ms, Host(ip, port), reconsume_times, prepared_offset
 
 
-def _properties(message: Message) -> str:
-    properties: dict[str, str] = {}
-    for name, value in message.headers:
-        if name != ROCKETMQ_HEADER and _can_be_name(name):
-            properties[name] = "" if value is None else _text(value)
-    if message.key is not None and KEYS_HEADER not in properties and _SHARDING_KEY_HEADER not in properties:
-        _add_key(properties, message.key)
+def _properties_text(properties: dict[str, str]) -> str:
     text = _joined(properties.items())
+    if text.count("\x01") != len(properties) or text.count("\x02") != len(properties) or "" in properties:
+        properties = {name: value.replace("\x02", "\ufffd") for name, value in properties.items() if _can_be_name(name)}
+        text = _joined(properties.items())
     # A character has at most four bytes: only long texts need to be measured.
     if 4 * len(text) > PROPERTIES_BYTES_MAX and len(text.encode(errors="replace")) > PROPERTIES_BYTES_MAX:
         return _fitting(properties)
@@ -174,11 +179,6 @@ def _joined(pairs: Iterable[tuple[str, str]]) -> str:
 
 def _can_be_name(name: str) -> bool:
     return bool(name) and "\x01" not in name and "\x02" not in name
-
-
-def _text(value: bytes) -> str:
-    text = value.decode(errors="replace")
-    return text.replace("\x02", "\ufffd") if "\x02" in text else text
 
 
 def _opened(body: bytes, compression: int, bytes_max: int) -> bytes:
