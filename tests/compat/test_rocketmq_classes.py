@@ -124,6 +124,10 @@ def test_a_command_is_read_and_written_by_its_own_class(ask: Ask, serialization:
         Command(
             code=0, opaque=(1 << 31) - 1, flag=3, fields={"a": "\x01\x02\u20ac", "b c": '"'}, body=bytes(range(256))
         ),
+        Command(
+            code=1, fields={f"{n:x}": "".join(map(chr, range(n, n + 1024))) for n in range(1, 0xD800 - 1024, 1024)}
+        ),
+        Command(code=1, fields={"\ufffe": "".join(map(chr, range(0xE000, 0x10400)))}, remark="\U0010ffff"),
         *(Command(code=105, language=language, version=399) for language in Language),
     ]
     for command in commands:

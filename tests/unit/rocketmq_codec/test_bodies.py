@@ -123,6 +123,15 @@ def test_a_body_that_is_none_is_refused(data: bytes) -> None:
         decode_body(LockBatchRequestBody, data)
 
 
+def test_a_body_beyond_the_limit_is_refused() -> None:
+    data = b'{"clientId":"' + b"a" * 1000 + b'"}'
+    assert decode_body(LockBatchRequestBody, data).client_id
+    with pytest.raises(MalformedBody, match="larger than the 1000"):
+        decode_body(LockBatchRequestBody, data, body_bytes_max=1000)
+    with pytest.raises(MalformedBody, match="too many values"):
+        decode_body(LockBatchRequestBody, b'{"mqSet":[' + b"{}," * 200_001 + b"]}")
+
+
 def test_an_error_names_the_place() -> None:
     with pytest.raises(MalformedBody, match=r"consumeType"):
         decode_body(ConsumerData, b'{"consumeType":"SOMEHOW"}')

@@ -137,6 +137,13 @@ def test_headers_beyond_what_rocketmq_can_carry_are_left_out_and_its_own_are_kep
     assert read_properties(wide.properties) == {"TAGS": "a"}
 
 
+def test_properties_that_could_not_be_given_back_are_refused() -> None:
+    message_of(StoredMessage(topic="t", body=b"", properties="a\x01" + "x" * (PROPERTIES_BYTES_MAX - 2)))
+    for text in ("x" * (PROPERTIES_BYTES_MAX - 1), "中" * 10_922):
+        with pytest.raises(MalformedMessage, match="at most 32767 bytes"):
+            message_of(StoredMessage(topic="t", body=b"", properties="a\x01" + text))
+
+
 @pytest.mark.parametrize(
     ("bits", "compressed"),
     [

@@ -48,6 +48,13 @@ def test_a_batch_that_was_written_is_read_again(batch: list[BatchedMessage]) -> 
     assert decode_batch(encode_batch(batch)) == batch
 
 
+def test_a_batch_of_too_many_messages_is_refused() -> None:
+    data = encode_batch([BatchedMessage(body=b"")] * 4)
+    assert len(decode_batch(data, messages_max=4)) == 4
+    with pytest.raises(MalformedMessage, match="more than 3 messages"):
+        decode_batch(data, messages_max=3)
+
+
 def test_the_fields_stand_where_clients_look_for_them() -> None:
     message = StoredMessage(topic="topic", body=b"body", properties="a\x01b\x02", physical_offset=5, store_ms=6)
     data = encode_message(message)

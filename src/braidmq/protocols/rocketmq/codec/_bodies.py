@@ -1,7 +1,7 @@
 """Bodies of commands as JSON: bytes to structs and back. What the structs are is in `bodies`."""
 
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -9,18 +9,21 @@ from braidmq.protocols.rocketmq.codec import _fastjson
 from braidmq.protocols.rocketmq.codec._errors import MalformedBody, Unencodable
 from braidmq.protocols.rocketmq.codec.bodies import Body, MessageQueue
 
+BODY_BYTES_MAX: Final = 4 * 1024 * 1024
+"""No body of JSON that clients send comes near to this."""
+
 AnyBody = TypeVar("AnyBody", bound=Body)
 
 
-def decode_body(kind: type[AnyBody], data: bytes) -> AnyBody:
+def decode_body(kind: type[AnyBody], data: bytes, body_bytes_max: int = BODY_BYTES_MAX) -> AnyBody:
     """The body of a command. Raises MalformedBody, naming the place that is wrong."""
-    body: AnyBody = _decoded(kind, data)
+    body: AnyBody = _decoded(kind, data, body_bytes_max)
     return body
 
 
-def decode_body_list(kind: type[AnyBody], data: bytes) -> list[AnyBody]:
+def decode_body_list(kind: type[AnyBody], data: bytes, body_bytes_max: int = BODY_BYTES_MAX) -> list[AnyBody]:
     """A body that is a list of these; no body is an empty list. Raises MalformedBody."""
-    return _decoded(list[kind], data) if data else []  # type: ignore[valid-type]  # a type made at run time
+    return _decoded(list[kind], data, body_bytes_max) if data else []  # type: ignore[valid-type]  # a type made at run time
 
 
 def encode_body(body: Body | list[Any]) -> bytes:
@@ -31,7 +34,9 @@ def encode_body(body: Body | list[Any]) -> bytes:
         raise Unencodable(f"a {type(body).__name__} cannot be written: {error}") from error
 
 
-def _decoded(kind: Any, data: bytes) -> Any:
+def _decoded(kind: Any, data: bytes, bytes_max: int) -> Any:
+    if len(data) > bytes_max:
+        raise MalformedBody(f"a body of {len(data)} bytes is larger than the {bytes_max} that are read")
     try:
         # A reference would be passed over as a member that is not known, and what it stands for would be lost.
         if b"$ref" not in data:

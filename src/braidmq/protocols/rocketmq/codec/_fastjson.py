@@ -16,6 +16,8 @@ import msgspec
 
 DEPTH_MAX: Final = 64
 NUMBER_CHARACTERS_MAX: Final = 40
+VALUES_MAX: Final = 200_000
+"""More than any body holds; a million of them would hold the loop for seconds."""
 
 _SPACE: Final = re.compile(r"[ \t\r\n\f\b]*+")
 _SPACE_AND_COMMAS: Final = re.compile(r"[ \t\r\n\f\b,]*+")
@@ -37,13 +39,13 @@ class NotJson(ValueError):
     """The text is not even what fastjson takes for JSON."""
 
 
-def parse(data: bytes, object_key: ObjectKey | None = None) -> Any:
+def parse(data: bytes, object_key: ObjectKey | None = None, values_max: int = VALUES_MAX) -> Any:
     """Whatever the text says, tolerantly. Members that are null are left out, as fastjson leaves them out.
 
     `object_key` turns an object that stands as a key into something that can be one; without it such keys are refused.
     Raises NotJson.
     """
-    parser = _Parser(data.decode(errors="replace"), object_key)
+    parser = _Parser(data.decode(errors="replace"), object_key, values_max)
     return parser.whole()
 
 
@@ -55,12 +57,13 @@ def write(value: Any) -> bytes:
 
 
 class _Parser:
-    """Recursive descent with a bound on depth. Time and memory grow with the text and with nothing else."""
+    """Recursive descent with bounds on depth and number of values. Time and memory grow with the text, up to them."""
 
-    def __init__(self, text: str, object_key: ObjectKey | None) -> None:
+    def __init__(self, text: str, object_key: ObjectKey | None, values_max: int) -> None:
         self._text = text
         self._at = 0
         self._depth = 0
+        self._values_left = values_max
         self._object_key = object_key
 
     def whole(self) -> Any:
@@ -71,6 +74,9 @@ class _Parser:
         return value
 
     def _value(self) -> Any:
+        self._values_left -= 1
+        if self._values_left < 0:
+            raise self._refusal("it holds too many values")
         self._skip(_SPACE)
         match self._peek():
             case "{":

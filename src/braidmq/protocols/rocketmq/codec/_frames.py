@@ -29,6 +29,7 @@ _WORD: Final = struct.Struct(">I")
 _TWO_WORDS: Final = struct.Struct(">iI")
 _BINARY: Final = struct.Struct(">hBhii")
 _SHORT: Final = struct.Struct(">h")
+_HEADER_VALUES_MAX: Final = 5_000
 _HEADER_LENGTH_MASK: Final = 0xFFFFFF
 _INT_MIN: Final = -(1 << 31)
 _INT_MAX: Final = (1 << 31) - 1
@@ -174,7 +175,7 @@ def _decode_json(data: bytes) -> Command:
 def _read_tolerantly(data: bytes) -> _ReadJsonHeader:
     """What msgspec would not take: values that are no text, nulls among them, control characters, bare names."""
     try:
-        found = _fastjson.parse(data)
+        found = _fastjson.parse(data, values_max=_HEADER_VALUES_MAX)
         if isinstance(found, dict) and isinstance(found.get("extFields"), dict):
             found["extFields"] = {name: _text(value) for name, value in found["extFields"].items()}
         return msgspec.convert(found, _ReadJsonHeader, strict=False)

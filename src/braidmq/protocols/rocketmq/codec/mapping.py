@@ -53,8 +53,11 @@ _NOWHERE: Final = Host(bytes(4), 0)
 def message_of(stored: StoredMessage, body_bytes_max: int = BODY_BYTES_MAX) -> Message:
     """The message to keep. A compressed body is opened, to at most so many bytes.
 
-    Raises MalformedMessage when it cannot be opened, or is larger.
+    Raises MalformedMessage when it cannot be opened or is larger, and when the properties are more than could ever be
+    given back.
     """
+    if not _fits(stored.properties):
+        raise MalformedMessage(f"the properties of a message have at most {PROPERTIES_BYTES_MAX} bytes")
     sys_flag = stored.sys_flag & ~_HOST_BITS
     body = stored.body
     if sys_flag & COMPRESSED:
@@ -142,10 +145,12 @@ def _properties_text(properties: dict[str, str]) -> str:
     if text.count("\x01") != len(properties) or text.count("\x02") != len(properties) or "" in properties:
         properties = {name: value.replace("\x02", "\ufffd") for name, value in properties.items() if _can_be_name(name)}
         text = _joined(properties.items())
-    # A character has at most four bytes: only long texts need to be measured.
-    if 4 * len(text) > PROPERTIES_BYTES_MAX and len(text.encode(errors="replace")) > PROPERTIES_BYTES_MAX:
-        return _fitting(properties)
-    return text
+    return text if _fits(text) else _fitting(properties)
+
+
+def _fits(text: str) -> bool:
+    """A character has at most four bytes: only long texts are measured."""
+    return 4 * len(text) <= PROPERTIES_BYTES_MAX or len(text.encode(errors="replace")) <= PROPERTIES_BYTES_MAX
 
 
 def _add_key(properties: dict[str, str], key: bytes) -> None:

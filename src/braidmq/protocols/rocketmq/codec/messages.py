@@ -16,6 +16,8 @@ from braidmq.protocols.rocketmq.codec._errors import MalformedMessage, Unencodab
 from braidmq.protocols.rocketmq.codec.ids import Host, write_offset_id
 
 PROPERTIES_BYTES_MAX: Final = 32_767
+BATCH_MESSAGES_MAX: Final = 65_536
+"""About as many as fit the 4 MiB that a request of RocketMQ's clients may have."""
 
 COMPRESSED: Final = 0x1
 MULTI_TAGS: Final = 0x2
@@ -159,13 +161,15 @@ def encode_batch(messages: Iterable[BatchedMessage]) -> bytes:
     return b"".join(pieces)
 
 
-def decode_batch(data: bytes) -> list[BatchedMessage]:
+def decode_batch(data: bytes, messages_max: int = BATCH_MESSAGES_MAX) -> list[BatchedMessage]:
     """The messages of a SEND_BATCH_MESSAGE. Their own lengths are passed over, as RocketMQ does. Raises
-    MalformedMessage."""
+    MalformedMessage, also when there are too many."""
     messages: list[BatchedMessage] = []
     at = 0
     try:
         while at < len(data):
+            if len(messages) == messages_max:
+                raise MalformedMessage(f"a batch holds more than {messages_max} messages")
             _, _, _, flag, body_size = _BATCHED.unpack_from(data, at)
             body, at = _taken(data, at + _BATCHED.size, body_size)
             (properties_size,) = _SHORT.unpack_from(data, at)
