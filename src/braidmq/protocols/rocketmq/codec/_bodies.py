@@ -9,8 +9,8 @@ from braidmq.protocols.rocketmq.codec import _fastjson
 from braidmq.protocols.rocketmq.codec._errors import MalformedBody, Unencodable
 from braidmq.protocols.rocketmq.codec.bodies import Body, MessageQueue
 
-BODY_BYTES_MAX: Final = 4 * 1024 * 1024
-"""No body of JSON that clients send comes near to this."""
+BODY_BYTES_MAX: Final = 1024 * 1024
+"""A heartbeat with a thousand subscriptions has a quarter of this. Reading holds the loop: more must be asked for."""
 
 AnyBody = TypeVar("AnyBody", bound=Body)
 
