@@ -17,7 +17,7 @@ from braidmq.records._batch import (
     with_append_time,
 )
 from braidmq.records._checksums import checksum, extend_checksum
-from braidmq.records._codecs import Codec
+from braidmq.records._codecs import Codec, decompress
 from braidmq.records._legacy import downgrade_batches, upgrade_message_set
 from braidmq.records._mapping import batch_messages, message_record, messages_of, record_message
 from braidmq.records._records import (
@@ -44,6 +44,7 @@ __all__ = [
     "build_batch",
     "build_marker",
     "checksum",
+    "decompress",
     "downgrade_batches",
     "extend_checksum",
     "message_record",

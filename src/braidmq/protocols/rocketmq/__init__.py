@@ -1,0 +1,1 @@
+"""RocketMQ's remoting protocol. The codec stands; nothing listens yet."""

@@ -1,0 +1,211 @@
+"""A RocketMQ message is a message of the house, and back. Hot path.
+
+Properties are headers, one to one and under the same names, so that a Kafka consumer reads them and a Kafka producer
+sets them. The record key is the sharding key, or else the first of KEYS. What only RocketMQ has (flags, where and how
+often, when it was stored) travels in one small header, which no client of RocketMQ ever sees. A body lies in the log
+as its user wrote it: compression is RocketMQ's business between two of its clients, and no other client could undo
+it.
+
+What a property cannot say is said as well as it can be: bytes that are no text and the separator become U+FFFD, a
+name that comes twice keeps its last value, and what does not fit the 32 KiB that RocketMQ has for all properties is
+left out.
+"""
+
+import struct
+import zlib
+from collections.abc import Iterable
+from typing import Final
+
+from braidmq.model import KEYS_HEADER, TAG_HEADER, Message
+from braidmq.model.errors import InvalidBatch
+from braidmq.protocols.rocketmq.codec._errors import MalformedMessage
+from braidmq.protocols.rocketmq.codec.ids import Host
+from braidmq.protocols.rocketmq.codec.messages import (
+    BORN_HOST_IPV6,
+    COMPRESSED,
+    COMPRESSION_LZ4,
+    COMPRESSION_MASK,
+    COMPRESSION_ZLIB,
+    COMPRESSION_ZSTD,
+    PROPERTIES_BYTES_MAX,
+    STORE_HOST_IPV6,
+    StoredMessage,
+    read_properties,
+)
+from braidmq.records import Codec, decompress
+
+ROCKETMQ_HEADER: Final = "__rocketmq"
+BODY_BYTES_MAX: Final = 4 * 1024 * 1024
+"""RocketMQ's limit for a body, where nothing else is configured."""
+
+_UNIQUE_ID_HEADER: Final = "UNIQ_KEY"
+_SHARDING_KEY_HEADER: Final = "__SHARDINGKEY"
+_FIRST: Final = (TAG_HEADER, KEYS_HEADER, _UNIQUE_ID_HEADER, _SHARDING_KEY_HEADER)
+_HOST_BITS: Final = BORN_HOST_IPV6 | STORE_HOST_IPV6
+_FRESH: Final = struct.Struct(">Biiqi")
+_RETRIED: Final = struct.Struct(">Biiqiiq")
+_FRESH_KIND: Final = 1
+_RETRIED_KIND: Final = 2
+_CODECS: Final = {COMPRESSION_LZ4: Codec.LZ4, COMPRESSION_ZSTD: Codec.ZSTD}
+_NOWHERE: Final = Host(bytes(4), 0)
+
+
+def message_of(stored: StoredMessage, body_bytes_max: int = BODY_BYTES_MAX) -> Message:
+    """The message to keep. A compressed body is opened, to at most so many bytes.
+
+    Raises MalformedMessage when it cannot be opened or is larger, and when the properties are more than could ever be
+    given back.
+    """
+    if not _fits(stored.properties):
+        raise MalformedMessage(f"the properties of a message have at most {PROPERTIES_BYTES_MAX} bytes")
+    sys_flag = stored.sys_flag & ~_HOST_BITS
+    body = stored.body
+    if sys_flag & COMPRESSED:
+        body = _opened(body, sys_flag & COMPRESSION_MASK, body_bytes_max)
+        sys_flag &= ~(COMPRESSED | COMPRESSION_MASK)
+    properties = read_properties(stored.properties)
+    properties.pop(ROCKETMQ_HEADER, None)
+    key = properties.get(_SHARDING_KEY_HEADER) or next(iter(properties.get(KEYS_HEADER, "").split()), None)
+    headers = [(name, value.encode(errors="replace")) for name, value in properties.items()]
+    headers.append((ROCKETMQ_HEADER, _own_header(stored, sys_flag)))
+    return Message(
+        body=body,
+        key=None if key is None else key.encode(errors="replace"),
+        headers=tuple(headers),
+        born_ms=stored.born_ms,
+    )
+
+
+def stored_message(message: Message, *, queue_id: int, physical_offset: int, store_host: Host) -> StoredMessage:
+    """A message that is in the log, as RocketMQ's clients are given it. `physical_offset` is what `ids` makes of its
+    partition's number and its offset."""
+    properties: dict[str, str] = {}
+    own = b""
+    for name, value in message.headers:
+        if name == ROCKETMQ_HEADER:
+            own = value or b""
+        else:
+            properties[name] = "" if value is None else str(value, "utf-8", "replace")
+    if message.key is not None and KEYS_HEADER not in properties and _SHARDING_KEY_HEADER not in properties:
+        _add_key(properties, message.key)
+    flag, sys_flag, store_ms, born_host, reconsume_times, prepared_offset = _read_own_header(own, message.born_ms)
+    return StoredMessage(
+        topic=message.topic,
+        body=message.body or b"",
+        properties=_properties_text(properties),
+        queue_id=queue_id,
+        queue_offset=message.offset,
+        physical_offset=physical_offset,
+        flag=flag,
+        sys_flag=sys_flag,
+        born_ms=message.born_ms,
+        born_host=born_host,
+        store_ms=store_ms,
+        store_host=store_host,
+        reconsume_times=reconsume_times,
+        prepared_offset=prepared_offset,
+    )
+
+
+def _own_header(stored: StoredMessage, sys_flag: int) -> bytes:
+    host = stored.born_host
+    if stored.reconsume_times or stored.prepared_offset:
+        return (
+            _RETRIED.pack(
+                _RETRIED_KIND,
+                stored.flag,
+                sys_flag,
+                stored.store_ms,
+                host.port,
+                stored.reconsume_times,
+                stored.prepared_offset,
+            )
+            + host.ip
+        )
+    return _FRESH.pack(_FRESH_KIND, stored.flag, sys_flag, stored.store_ms, host.port) + host.ip
+
+
+def _read_own_header(data: bytes, born_ms: int) -> tuple[int, int, int, Host, int, int]:
+    """What the header says; for messages without one, or with one that is none of ours, what is true of any message."""
+    reconsume_times = prepared_offset = 0
+    if len(data) - _FRESH.size in (4, 16) and data[0] == _FRESH_KIND:
+        _, flag, sys_flag, store_ms, port = _FRESH.unpack_from(data)
+        ip = data[_FRESH.size :]
+    elif len(data) - _RETRIED.size in (4, 16) and data[0] == _RETRIED_KIND:
+        _, flag, sys_flag, store_ms, port, reconsume_times, prepared_offset = _RETRIED.unpack_from(data)
+        ip = data[_RETRIED.size :]
+    else:
+        return 0, 0, born_ms, _NOWHERE, 0, 0
+    # Whatever a Kafka producer put there, the body is plain: nobody may be told to decompress it.
+    return flag, sys_flag & ~(COMPRESSED | COMPRESSION_MASK), store_ms, Host(ip, port), reconsume_times, prepared_offset
+
+
+def _properties_text(properties: dict[str, str]) -> str:
+    text = _joined(properties.items())
+    if text.count("\x01") != len(properties) or text.count("\x02") != len(properties) or "" in properties:
+        properties = {name: value.replace("\x02", "\ufffd") for name, value in properties.items() if _can_be_name(name)}
+        text = _joined(properties.items())
+    return text if _fits(text) else _fitting(properties)
+
+
+def _fits(text: str) -> bool:
+    """A character has at most four bytes: only long texts are measured."""
+    return 4 * len(text) <= PROPERTIES_BYTES_MAX or len(text.encode(errors="replace")) <= PROPERTIES_BYTES_MAX
+
+
+def _add_key(properties: dict[str, str], key: bytes) -> None:
+    """A Kafka producer's key is what users look for; one that is no text is not worth finding."""
+    try:
+        text = key.decode()
+    except UnicodeDecodeError:
+        return
+    if text and "\x01" not in text and "\x02" not in text:
+        properties[KEYS_HEADER] = text
+
+
+def _fitting(properties: dict[str, str]) -> str:
+    """What RocketMQ itself needs, and then one after the other as long as it fits."""
+    left = PROPERTIES_BYTES_MAX
+    kept: list[tuple[str, str]] = []
+    for name in (
+        *(each for each in _FIRST if each in properties),
+        *(each for each in properties if each not in _FIRST),
+    ):
+        size = len(name.encode(errors="replace")) + len(properties[name].encode(errors="replace")) + 2
+        if size <= left:
+            left -= size
+            kept.append((name, properties[name]))
+    return _joined(kept)
+
+
+def _joined(pairs: Iterable[tuple[str, str]]) -> str:
+    return "".join([f"{name}\x01{value}\x02" for name, value in pairs])
+
+
+def _can_be_name(name: str) -> bool:
+    return bool(name) and "\x01" not in name and "\x02" not in name
+
+
+def _opened(body: bytes, compression: int, bytes_max: int) -> bytes:
+    if compression in (0, COMPRESSION_ZLIB):
+        return _inflated(body, bytes_max)
+    codec = _CODECS.get(compression)
+    if codec is None:
+        raise MalformedMessage(f"compression {compression >> 8} is not known; 1 (lz4), 2 (zstd) and 3 (zlib) are")
+    try:
+        return decompress(codec, body, bytes_max)
+    except InvalidBatch as error:
+        raise MalformedMessage(f"the compressed body cannot be opened: {error}") from error
+
+
+def _inflated(body: bytes, bytes_max: int) -> bytes:
+    reader = zlib.decompressobj()
+    try:
+        plain = reader.decompress(body, bytes_max + 1)
+    except zlib.error as error:
+        raise MalformedMessage(f"the compressed body is broken: {error}") from error
+    if len(plain) > bytes_max:
+        raise MalformedMessage(f"the body is larger than {bytes_max} bytes when it is opened")
+    if not reader.eof:
+        raise MalformedMessage("the compressed body ends too early")
+    return plain
