@@ -1,4 +1,4 @@
-"""What tests of timers and halves share: rows in memory that outlive their service, topics, and a clock turned by hand."""
+"""What tests of timers and halves share: rows in memory that outlive their service, topics, a clock turned by hand."""
 
 import itertools
 from collections.abc import Callable, Iterable
@@ -29,6 +29,7 @@ class MemoryRows(Generic[RowT]):
     def __init__(self) -> None:
         self.by_id: dict[UUID, RowT] = {}
         self.is_failing = False
+        self.deletes_fail = False
         self.claims = 0
 
     async def write(self, change: Callable[[], object]) -> None:
@@ -52,11 +53,11 @@ class MemoryRows(Generic[RowT]):
             self.claims += 1
             due = sorted((row.wake_ms, row.id) for row in self.by_id.values() if row.wake_ms <= now_ms)
             left = bytes_max
-            for _, id in due[:rows_max]:
-                left -= self.by_id[id].size_bytes
+            for _, each in due[:rows_max]:
+                left -= self.by_id[each].size_bytes
                 if left < 0 and claimed:
                     break
-                claimed.extend(self._change([id], change))
+                claimed.extend(self._change([each], change))
 
         await self.write(work)
         return claimed, await self.next_wake_ms()
@@ -69,7 +70,9 @@ class MemoryRows(Generic[RowT]):
 
     async def delete(self, ids: Iterable[UUID]) -> None:
         gone = list(ids)
-        await self.write(lambda: [self.by_id.pop(id, None) for id in gone])
+        if self.deletes_fail:
+            raise StoreFailed("as the test wants it")
+        await self.write(lambda: [self.by_id.pop(each, None) for each in gone])
 
     async def wake_claims(self, owner: str, now_ms: int, lease_ms: int) -> None:
         def wake(row: RowT) -> RowT:
@@ -84,21 +87,21 @@ class MemoryRows(Generic[RowT]):
     async def page(self, page: Page) -> list[RowT]:
         return [
             row
-            for id, row in sorted(self.by_id.items())
-            if (page.after is None or id > page.after)
+            for row in sorted(self.by_id.values(), key=lambda row: row.id)
+            if (page.after is None or row.id > page.after)
             and (page.topic_id is None or row.topic_id == page.topic_id)
-            and (page.from_id is None or id >= page.from_id)
-            and (page.until_id is None or id < page.until_id)
+            and (page.from_id is None or row.id >= page.from_id)
+            and (page.until_id is None or row.id < page.until_id)
             and (not page.parked or row.wake_ms == NEVER_MS)
         ][: page.limit]
 
     def _change(self, ids: Iterable[UUID], change: Callable[[RowT], RowT | None]) -> list[RowT]:
-        pairs = [(id, change(self.by_id[id])) for id in ids if id in self.by_id]
-        for id, row in pairs:
+        pairs = [(each, change(self.by_id[each])) for each in ids if each in self.by_id]
+        for each, row in pairs:
             if row is None:
-                del self.by_id[id]
+                del self.by_id[each]
             else:
-                self.by_id[id] = row
+                self.by_id[each] = row
         return [row for _, row in pairs if row is not None]
 
 
