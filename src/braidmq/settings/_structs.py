@@ -132,7 +132,7 @@ class HalvesSettings(Section, frozen=True):
     ] = 6
     check_interval_s: Annotated[
         int,
-        Meta(description="How long after a question without an answer the next producer is asked.", ge=1, le=86_400),
+        Meta(description="How long after a question without an answer another is asked.", ge=1, le=86_400),
     ] = 30
     checks_max: Annotated[
         int,
