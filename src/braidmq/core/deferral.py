@@ -20,6 +20,7 @@ LOOK_MS = 10_000
 """How long an idle node goes without looking: other nodes may have died with rows in hand, clocks may have jumped."""
 RETRY_MS = 1_000
 """How long after a failure of the store it is tried again."""
+REST_MAX_MS = 50
 TURN_BYTES = 8 << 20
 TURN_ROWS = 256
 LEASE_MS = 60_000
@@ -93,15 +94,21 @@ class Alarm:
         await self._wait(RETRY_MS)
 
     async def _step(self) -> None:
+        began_ms = self._clock.passed_ms()
         if self._next_ms <= self._clock.now_ms():
             await self._learn(self._turn)
-            # The rows of a full turn were for one go; what others have to do comes before the next.
-            await asyncio.sleep(0)
+            if self._next_ms <= self._clock.now_ms():
+                await self._rest(self._clock.passed_ms() - began_ms)
             return
-        began_ms = self._clock.passed_ms()
         await self._wait(min(self._next_ms - self._clock.now_ms(), LOOK_MS))
         if self._clock.passed_ms() - began_ms >= LOOK_MS and not self._closing:
             await self._learn(self._rows.next_wake_ms)
+
+    async def _rest(self, worked_ms: float) -> None:
+        """Between turns of a long backlog the rest of the node has its time, too."""
+        await asyncio.sleep(0)
+        if worked_ms > 0:
+            await self._wait(min(worked_ms / 2, REST_MAX_MS))
 
     async def _learn(self, ask: Callable[[], Awaitable[int]]) -> None:
         """What was added while the answer was under way is in nobody's answer, and so is not forgotten by it."""

@@ -25,5 +25,5 @@ def upgrade() -> None:
         sa.Column("content", sa.LargeBinary, nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_timers"),
     )
-    op.create_index("ix_timers_wake_ms", "timers", ["wake_ms"])
+    op.create_index("ix_timers_wake_ms_id", "timers", ["wake_ms", "id"])
     op.create_index("ix_timers_topic_id_id", "timers", ["topic_id", "id"])

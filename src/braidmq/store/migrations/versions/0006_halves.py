@@ -29,5 +29,5 @@ def upgrade() -> None:
         sa.Column("content", sa.LargeBinary, nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_halves"),
     )
-    op.create_index("ix_halves_wake_ms", "halves", ["wake_ms"])
+    op.create_index("ix_halves_wake_ms_id", "halves", ["wake_ms", "id"])
     op.create_index("ix_halves_topic_id_id", "halves", ["topic_id", "id"])
