@@ -347,6 +347,21 @@ async def test_operators_page_through_what_waits(place: Place, topic: Topic) -> 
     assert [timer.due_ms - began_ms for timer in between] == [3000, 4000, 5000]
 
 
+async def test_operators_cancel_what_waits_for_a_topic_in_a_range_of_time(place: Place, topic: Topic) -> None:
+    other = await place.topics.make("other")
+    began_ms = place.clock.now_ms()
+    for number in range(1, 11):
+        await delay(place, topic, b"%d" % number, number * 1000)
+    await delay(place, other, b"other", 5000)
+    from_ms, until_ms = began_ms + 3000, began_ms + 9000
+    for cancelled in (4, 2, 0):
+        assert cancelled == await place.timers.cancel_many(topic=topic, from_ms=from_ms, until_ms=until_ms, limit=4)
+    await place.clock.advance(20_000)
+    assert place.bodies(topic) == [b"1", b"2", b"9", b"10"]
+    assert place.bodies(other) == [b"other"]
+    assert count(place, "cancelled") == 6
+
+
 def test_the_eighteen_levels() -> None:
     minute = 60
     levels = [1, 5, 10, 30, *(minute * n for n in range(1, 11)), 20 * minute, 30 * minute, 60 * minute, 120 * minute]

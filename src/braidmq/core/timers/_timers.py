@@ -160,15 +160,8 @@ class Timers:
     ) -> list[Timer]:
         """Messages that wait, by due time, without their contents: of a topic, due in a range of time, or only those
         that an operator has to decide about; behind a handle. Raises InvalidHandle."""
-        page = Page(
-            after=None if after is None else parse_handle(after),
-            limit=limit,
-            topic_id=None if topic is None else topic.id,
-            from_id=None if from_ms is None else deferred_id(from_ms, 0, 0),
-            until_id=None if until_ms is None else deferred_id(until_ms, 0, 0),
-            parked=parked,
-        )
-        return await self._rows.page(page)
+        page = _page(topic, from_ms, until_ms, parked=parked, limit=limit)
+        return await self._rows.page(page if after is None else page._replace(after=parse_handle(after)))
 
     async def find(self, handle: str) -> tuple[Timer, Message]:
         """Raises InvalidHandle, UnknownTimer."""
@@ -182,6 +175,31 @@ class Timers:
         cancelled = await self._remove(handle, None)
         self._counts["cancelled"] += 1
         return cancelled
+
+    async def cancel_many(
+        self,
+        *,
+        topic: Topic | None = None,
+        from_ms: int | None = None,
+        until_ms: int | None = None,
+        parked: bool = False,
+        limit: int = 1000,
+    ) -> int:
+        """Remove the first of the messages that `page` would list, but for those that are being delivered; how many
+        that were. Called until it is none, it removes them all. Raises StoreFailed."""
+        listed = await self._rows.page(_page(topic, from_ms, until_ms, parked=parked, limit=limit))
+        removed: list[UUID] = []
+
+        def remove(timer: Timer) -> Timer | None:
+            if timer.owner:
+                return timer
+            removed.append(timer.id)
+            return None
+
+        if listed:
+            await self._rows.revise([timer.id for timer in listed], remove)
+        self._counts["cancelled"] += len(removed)
+        return len(removed)
 
     async def release(self, handle: str, topic: Topic) -> None:
         """Deliver a parked message after all, to this topic. Raises InvalidHandle, UnknownTimer for one that is not
@@ -281,6 +299,16 @@ _COUNTERS: Final = {
     "parked": "Messages that could not be delivered and wait for an operator.",
     "put_off": "Deliveries that are tried again, because the log or the topic was not there.",
 }
+
+
+def _page(topic: Topic | None, from_ms: int | None, until_ms: int | None, *, parked: bool, limit: int) -> Page:
+    return Page(
+        limit=limit,
+        topic_id=None if topic is None else topic.id,
+        from_id=None if from_ms is None else deferred_id(from_ms, 0, 0),
+        until_id=None if until_ms is None else deferred_id(until_ms, 0, 0),
+        parked=parked,
+    )
 
 
 def _timer(id: UUID, topic: Topic, message: Message, due_ms: int, partition: int) -> Timer:
