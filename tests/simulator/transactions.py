@@ -142,7 +142,7 @@ class SimulatedLog(MemoryLog):
     """Takes batches in order at once, as the real one does, and acknowledges them later. What was not acknowledged
     is lost from some batch on."""
 
-    def __init__(self, moments: Moments, clock: Clock) -> None:
+    def __init__(self, moments: Moments, clock: Callable[[], int]) -> None:
         super().__init__(clock)
         self._moments = moments
         self.taken: list[tuple[int, Batch]] = []

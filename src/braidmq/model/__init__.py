@@ -4,7 +4,8 @@ Times are milliseconds since the epoch (`_ms`), sizes are bytes (`_bytes`), and 
 `names` before it reaches one of these structs.
 """
 
-from braidmq.model._message import KEYS_HEADER, TAG_HEADER, Header, Message
+from braidmq.model._deferred import NEVER_MS, Half, HalfState, Timer, deferred_id, deferred_time_ms
+from braidmq.model._message import BORN_HEADER, ID_HEADER, KEYS_HEADER, TAG_HEADER, Header, Message
 from braidmq.model._resources import (
     DEFAULT_INSTANCE,
     DEFAULT_RETENTION_MS,
@@ -23,9 +24,12 @@ from braidmq.model.errors import BraidError
 from braidmq.model.names import RESERVED_TOPIC_NAMES, check_group_name, check_instance_name, check_topic_name
 
 __all__ = [
+    "BORN_HEADER",
     "DEFAULT_INSTANCE",
     "DEFAULT_RETENTION_MS",
+    "ID_HEADER",
     "KEYS_HEADER",
+    "NEVER_MS",
     "NO_EPOCH",
     "NO_PRODUCER_ID",
     "PARTITION_NUMBER_MAX",
@@ -35,11 +39,14 @@ __all__ = [
     "BraidError",
     "FilterKind",
     "Group",
+    "Half",
+    "HalfState",
     "Header",
     "Instance",
     "Message",
     "Partition",
     "Subscription",
+    "Timer",
     "Topic",
     "TopicKind",
     "Transaction",
@@ -47,4 +54,6 @@ __all__ = [
     "check_group_name",
     "check_instance_name",
     "check_topic_name",
+    "deferred_id",
+    "deferred_time_ms",
 ]

@@ -13,6 +13,8 @@ Header = tuple[str, bytes | None]
 TAG_HEADER = "TAGS"
 KEYS_HEADER = "KEYS"
 ID_HEADER = "UNIQ_KEY"
+BORN_HEADER = "BORN_TIMESTAMP"
+"""When a message was born that came to its topic later: its record has the time of its coming."""
 SHARDING_KEY_HEADER = "__SHARDINGKEY"
 KEY_SEPARATOR = " "
 

@@ -207,6 +207,48 @@ class InvalidTransactionState(BraidError):
     code = "invalid_transaction_state"
 
 
+class DelayTooLong(BraidError):
+    """The message's time is further ahead than messages are kept for."""
+
+    code = "delay_too_long"
+
+
+class InvalidHandle(BraidError):
+    """This is not a handle that was given out here."""
+
+    code = "invalid_handle"
+
+
+class UnknownTimer(BraidError):
+    """No message waits under this handle: it was recalled or cancelled, or never was."""
+
+    code = "unknown_timer"
+
+
+class TooLateToRecall(BraidError):
+    """The message is being delivered, or has been."""
+
+    code = "too_late_to_recall"
+
+
+class UnknownHalf(BraidError):
+    """No half message is known under this handle: it was ended a while ago, or never was."""
+
+    code = "unknown_half"
+
+
+class HalfEndedOtherwise(BraidError):
+    """The half message was ended in the other way before."""
+
+    code = "half_ended_otherwise"
+
+
+class EndTooLate(BraidError):
+    """The time for the producer's own word is over; it is asked, and the answer to that counts."""
+
+    code = "end_too_late"
+
+
 # What a group does not let its members do.
 
 

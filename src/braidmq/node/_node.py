@@ -15,9 +15,13 @@ import structlog
 
 from braidmq import __version__
 from braidmq.core.admission import Admissions
+from braidmq.core.delivery import Delivery
 from braidmq.core.groups import GroupLimits, Groups
+from braidmq.core.halves import HalfLimits, Halves
 from braidmq.core.health import Health
 from braidmq.core.metrics import Metric, MetricSource
+from braidmq.core.timers import Timers
+from braidmq.core.timing import LoopClock
 from braidmq.core.topics import Topics
 from braidmq.core.transactions import Transactions
 from braidmq.log.embedded import EmbeddedLog, LogOptions, Recovery
@@ -31,7 +35,7 @@ from braidmq.node._reconcile import reconcile
 from braidmq.protocols.kafka import FetchSessions, KafkaListener, KafkaServices, NodeFacts, subscribed_topics
 from braidmq.protocols.listener import Address, Listener
 from braidmq.settings import Settings
-from braidmq.store import Catalog, GroupStates, Store, TransactionRows
+from braidmq.store import Catalog, GroupStates, HalfRows, Store, TimerRows, TransactionRows
 
 LOG_FOLDER_NAME = "log"
 
@@ -46,6 +50,8 @@ class Node:
     topics: Topics
     transactions: Transactions
     groups: Groups
+    timers: Timers
+    halves: Halves
     cluster_id: str
 
     def __init__(self, settings: Settings) -> None:
@@ -56,6 +62,7 @@ class Node:
         self._failure: asyncio.Future[BraidError] = asyncio.get_running_loop().create_future()
         self._open = contextlib.AsyncExitStack()
         self._metric_sources: list[MetricSource] = []
+        self._admissions = Admissions()
 
     @classmethod
     async def start(cls, settings: Settings) -> "Node":
@@ -111,6 +118,30 @@ class Node:
         )
         self._open.push_async_callback(self.groups.close)
         self.transactions = await self._recovered_transactions(store)
+        await self._start_deferring(store)
+
+    async def _start_deferring(self, store: Store) -> None:
+        """Messages that come to their topics later: at a time, or when their producer says so."""
+        clock = LoopClock()
+        owner = self.settings.node.name
+        delivery = Delivery(self.catalog, self.log, self._admissions, clock.now_ms)
+        delay_max_ms = self.settings.timers.delay_max_s * 1000
+        self.timers = Timers(TimerRows(store), delivery, clock, owner=owner, delay_max_ms=delay_max_ms)
+        self.halves = Halves(HalfRows(store), delivery, clock, owner=owner, limits=self._half_limits())
+        for service in (self.timers, self.halves):
+            await service.start()
+            self._open.push_async_callback(service.close)
+            self._metric_sources.append(service.metrics)
+
+    def _half_limits(self) -> HalfLimits:
+        halves = self.settings.halves
+        return HalfLimits(
+            immunity_ms=halves.immunity_s * 1000,
+            check_interval_ms=halves.check_interval_s * 1000,
+            checks_max=halves.checks_max,
+            unheard_max_ms=halves.unheard_max_s * 1000,
+            remember_ms=halves.remember_s * 1000,
+        )
 
     def _group_limits(self) -> GroupLimits:
         kafka = self.settings.kafka
@@ -185,7 +216,7 @@ class Node:
             catalog=self.catalog,
             topics=self.topics,
             groups=self.groups,
-            admissions=Admissions(),
+            admissions=self._admissions,
             fetch_sessions=FetchSessions(),
             transactions=self.transactions,
             facts=NodeFacts(

@@ -16,6 +16,7 @@ from braidmq.settings._load import (
 from braidmq.settings._page import reference_page
 from braidmq.settings._secrets import redact_url
 from braidmq.settings._structs import (
+    HalvesSettings,
     HttpSettings,
     KafkaSettings,
     LoggingSettings,
@@ -23,6 +24,7 @@ from braidmq.settings._structs import (
     NodeSettings,
     Settings,
     StoreSettings,
+    TimersSettings,
     TopicsSettings,
 )
 
@@ -31,6 +33,7 @@ __all__ = [
     "DEFAULT_ORIGIN",
     "READY_FILE_VARIABLE",
     "Given",
+    "HalvesSettings",
     "HttpSettings",
     "KafkaSettings",
     "Key",
@@ -40,6 +43,7 @@ __all__ = [
     "NodeSettings",
     "Settings",
     "StoreSettings",
+    "TimersSettings",
     "TopicsSettings",
     "flag",
     "keys",

@@ -111,6 +111,47 @@ class TopicsSettings(Section, frozen=True):
     partitions: Annotated[int, Meta(description="How many partitions a new topic has.", ge=1, le=10_000)] = 4
 
 
+class TimersSettings(Section, frozen=True):
+    """Delayed messages."""
+
+    delay_max_s: Annotated[
+        int,
+        Meta(
+            description="How far ahead a message's time may be; more is refused. All of them wait in the store.",
+            ge=1,
+            le=366 * 86_400,
+        ),
+    ] = 40 * 86_400
+
+
+class HalvesSettings(Section, frozen=True):
+    """Half messages: those that count only when their producer says so."""
+
+    immunity_s: Annotated[
+        int, Meta(description="How long a producer that says nothing is not asked.", ge=1, le=86_400)
+    ] = 6
+    check_interval_s: Annotated[
+        int,
+        Meta(description="How long after a question without an answer another is asked.", ge=1, le=86_400),
+    ] = 30
+    checks_max: Annotated[
+        int,
+        Meta(description="How often producers are asked; then the message waits for an operator.", ge=1, le=1_000),
+    ] = 15
+    unheard_max_s: Annotated[
+        int,
+        Meta(
+            description="How long a message waits for a producer of its group to come back; then for an operator.",
+            ge=1,
+            le=366 * 86_400,
+        ),
+    ] = 86_400
+    remember_s: Annotated[
+        int,
+        Meta(description="How long an end is known, so that saying it again does no harm.", ge=1, le=30 * 86_400),
+    ] = 600
+
+
 class KafkaSettings(Section, frozen=True):
     """The Kafka protocol."""
 
@@ -213,6 +254,8 @@ class Settings(Section, frozen=True):
     log: LogSettings = LogSettings()
     store: StoreSettings = StoreSettings()
     topics: TopicsSettings = TopicsSettings()
+    timers: TimersSettings = TimersSettings()
+    halves: HalvesSettings = HalvesSettings()
     http: HttpSettings = HttpSettings()
     kafka: KafkaSettings = KafkaSettings()
     logging: LoggingSettings = LoggingSettings()

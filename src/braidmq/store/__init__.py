@@ -5,6 +5,7 @@ through a store.
 """
 
 from braidmq.store._catalog import Catalog
+from braidmq.store._deferred import HalfRows, Page, TimerRows
 from braidmq.store._group_states import GroupStates, PendingOffset
 from braidmq.store._memory import (
     Change,
@@ -23,12 +24,15 @@ __all__ = [
     "Change",
     "GroupChanged",
     "GroupStates",
+    "HalfRows",
     "InstanceChanged",
+    "Page",
     "PendingOffset",
     "Setting",
     "SettingChanged",
     "Store",
     "SubscriptionChanged",
+    "TimerRows",
     "TopicChanged",
     "TransactionRows",
 ]

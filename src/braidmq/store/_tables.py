@@ -142,3 +142,49 @@ group_pending_offsets = sa.Table(
     sa.Column("leader_epoch", sa.Integer, nullable=False),
     sa.Column("committed_ms", sa.BigInteger, nullable=False),
 )
+
+# Messages that wait for their time. `wake_ms` is when a row is looked at next; ids are in the order of the due times.
+timers = sa.Table(
+    "timers",
+    metadata,
+    sa.Column("id", sa.Uuid, primary_key=True),
+    sa.Column("topic_id", sa.Uuid, nullable=False),
+    sa.Column("instance", sa.Text, nullable=False),
+    sa.Column("topic", sa.Text, nullable=False),
+    sa.Column("partition", sa.Integer, nullable=False),
+    sa.Column("message_id", sa.LargeBinary, nullable=False),
+    sa.Column("due_ms", sa.BigInteger, nullable=False),
+    sa.Column("wake_ms", sa.BigInteger, nullable=False),
+    sa.Column("owner", sa.Text, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("parked", sa.Text, nullable=False),
+    sa.Column("size_bytes", sa.Integer, nullable=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+    sa.Index(None, "wake_ms", "id"),
+    sa.Index(None, "topic_id", "id"),
+)
+
+# Messages that wait for their producer's word, and for a while what it was.
+halves = sa.Table(
+    "halves",
+    metadata,
+    sa.Column("id", sa.Uuid, primary_key=True),
+    sa.Column("topic_id", sa.Uuid, nullable=False),
+    sa.Column("instance", sa.Text, nullable=False),
+    sa.Column("topic", sa.Text, nullable=False),
+    sa.Column("partition", sa.Integer, nullable=False),
+    sa.Column("group", sa.LargeBinary, nullable=False),
+    sa.Column("message_id", sa.LargeBinary, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("prepared_ms", sa.BigInteger, nullable=False),
+    sa.Column("immunity_ms", sa.BigInteger, nullable=False),
+    sa.Column("wake_ms", sa.BigInteger, nullable=False),
+    sa.Column("owner", sa.Text, nullable=False),
+    sa.Column("checks", sa.Integer, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("parked", sa.Text, nullable=False),
+    sa.Column("size_bytes", sa.Integer, nullable=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+    sa.Index(None, "wake_ms", "id"),
+    sa.Index(None, "topic_id", "id"),
+)

@@ -4,7 +4,6 @@
 """
 
 from braidmq.core.groups._groups import Groups, Keeper, check_metadata
-from braidmq.core.groups._timing import Clock, LoopClock, Timer
 from braidmq.core.groups._words import (
     CONSUMER_PROTOCOL,
     METADATA_LENGTH_MAX,
@@ -27,6 +26,7 @@ from braidmq.core.groups._words import (
     Sync,
     Synced,
 )
+from braidmq.core.timing import Clock, LoopClock, Timer
 
 __all__ = [
     "CONSUMER_PROTOCOL",

@@ -24,7 +24,6 @@ import structlog
 from braidmq.core.groups._member import Member
 from braidmq.core.groups._roster import Roster
 from braidmq.core.groups._rows import ClassicMemberRow, ClassicRow, Row
-from braidmq.core.groups._timing import Clock, Deadline
 from braidmq.core.groups._words import (
     CONSUMER_PROTOCOL,
     NO_GENERATION,
@@ -40,6 +39,7 @@ from braidmq.core.groups._words import (
     Synced,
     TopicsOf,
 )
+from braidmq.core.timing import Clock, Deadline
 from braidmq.model import BraidError
 from braidmq.model.errors import (
     GroupFull,

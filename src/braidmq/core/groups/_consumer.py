@@ -24,7 +24,6 @@ import structlog
 from braidmq.core.groups._assignors import ASSIGNORS, DEFAULT_ASSIGNOR, Wish
 from braidmq.core.groups._consumer_member import LEFT_FOR_A_WHILE, ConsumerMember, Progress, Subscription
 from braidmq.core.groups._rows import GROUP_KEY, ConsumerMemberRow, ConsumerRow, Row
-from braidmq.core.groups._timing import Clock, Deadline
 from braidmq.core.groups._words import (
     CONSUMER_PROTOCOL,
     NO_GENERATION,
@@ -40,6 +39,7 @@ from braidmq.core.groups._words import (
     PulseAnswer,
 )
 from braidmq.core.patterns import Pattern
+from braidmq.core.timing import Clock, Deadline
 from braidmq.model import BraidError
 from braidmq.model.errors import (
     EpochFenced,

@@ -5,7 +5,7 @@ import enum
 import msgspec
 
 from braidmq.core.groups._rows import ConsumerMemberRow
-from braidmq.core.groups._timing import Deadline
+from braidmq.core.timing import Deadline
 
 LEFT_FOR_A_WHILE = -2
 """The epoch of an instance that has gone and will come back."""

@@ -26,7 +26,6 @@ from braidmq.core.groups._rows import (
     decode_row,
     encode_row,
 )
-from braidmq.core.groups._timing import Clock, LoopClock, Timer
 from braidmq.core.groups._words import (
     METADATA_LENGTH_MAX,
     ConsumerGroupView,
@@ -45,6 +44,7 @@ from braidmq.core.groups._words import (
     TopicsOf,
 )
 from braidmq.core.patterns import Pattern
+from braidmq.core.timing import Clock, LoopClock, Timer
 from braidmq.log import GroupOffset, Log
 from braidmq.model import DEFAULT_INSTANCE, BraidError, Partition, Topic
 from braidmq.model.errors import (

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from braidmq.core.groups._rows import ClassicMemberRow
-from braidmq.core.groups._timing import Deadline
 from braidmq.core.groups._words import Join, Joined, MemberView, Protocol, Synced
+from braidmq.core.timing import Deadline
 from braidmq.model import BraidError
 from braidmq.model.errors import RebalanceInProgress
 

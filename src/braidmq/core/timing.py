@@ -1,4 +1,4 @@
-"""Time, as groups see it: a clock that comes in from outside, so that tests drive hours in milliseconds."""
+"""Time, as core sees it: a clock that comes in from outside, so that tests drive hours in milliseconds."""
 
 import asyncio
 import time
@@ -13,7 +13,7 @@ class Timer(Protocol):
 
 
 class Clock(Protocol):
-    """What groups ask of time."""
+    """What core asks of time."""
 
     def now_ms(self) -> int:
         """The time of day."""

@@ -1,0 +1,148 @@
+"""What works through rows when their time has come: one task, one alarm, turns of bounded size.
+
+One idea: nothing that waits is in memory, only the moment at which the next row is to be looked at. Whoever adds a row
+moves that moment forward; every turn learns it anew from the store. So it makes no difference how many rows there are.
+"""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from typing import Final, Protocol
+from uuid import UUID
+
+import structlog
+
+from braidmq.core.timing import Clock, Deadline
+from braidmq.model import NEVER_MS, BraidError, deferred_id
+from braidmq.model.errors import InvalidHandle
+
+LOOK_MS = 10_000
+"""How long an idle node goes without looking: other nodes may have died with rows in hand, clocks may have jumped."""
+RETRY_MS = 1_000
+"""How long after a failure of the store it is tried again."""
+REST_MAX_MS = 50
+TURN_BYTES = 8 << 20
+TURN_ROWS = 256
+LEASE_MS = 60_000
+"""How long others leave what a node has claimed alone. Far longer than a turn: only a stop makes it run out."""
+
+_HANDLE: Final = re.compile("[0-9a-f]{32}")
+
+_logger = structlog.get_logger(__name__)
+
+
+class Waking(Protocol):
+    """What an alarm asks of rows; see `store.DeferredRows`."""
+
+    async def next_wake_ms(self) -> int: ...
+
+
+class Alarm:
+    """Calls `turn` whenever rows are due; it says when it is to be called next, and may be told by others.
+
+    A turn that raises a BraidError is tried again after a pause.
+    """
+
+    def __init__(self, name: str, clock: Clock, rows: Waking, turn: Callable[[], Awaitable[int]]) -> None:
+        self.failures = 0
+        self._name = name
+        self._clock = clock
+        self._rows = rows
+        self._turn = turn
+        self._next_ms = 0
+        self._rung = asyncio.Event()
+        self._deadline = Deadline(clock, self._rung.set)
+        self._closing = False
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def behind_ms(self) -> int:
+        """How long the next row has been waiting beyond its time."""
+        return max(0, self._clock.now_ms() - self._next_ms) if self._next_ms else 0
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._run(), name=self._name)
+
+    async def close(self) -> None:
+        """Ends the turn that is under way, and begins none."""
+        self._closing = True
+        self._rung.set()
+        if self._task is not None:
+            await asyncio.wait([self._task])
+        self._deadline.cancel()
+
+    def wake_by(self, at_ms: int) -> None:
+        """Something is to be looked at then."""
+        if at_ms < self._next_ms:
+            self._next_ms = at_ms
+            self._rung.set()
+
+    async def _run(self) -> None:
+        while not self._closing:
+            try:
+                await self._step()
+            except BraidError as error:
+                _logger.warning("deferred_failed", what=self._name, code=error.code, reason=error.message)
+                await self._pause()
+            except Exception:  # reported; what was claimed is claimed again when its lease is over
+                _logger.exception("deferred_failed", what=self._name)
+                await self._pause()
+
+    async def _pause(self) -> None:
+        self.failures += 1
+        self._next_ms = 0
+        await self._wait(RETRY_MS)
+
+    async def _step(self) -> None:
+        began_ms = self._clock.passed_ms()
+        if self._next_ms <= self._clock.now_ms():
+            await self._learn(self._turn)
+            if self._next_ms <= self._clock.now_ms():
+                await self._rest(self._clock.passed_ms() - began_ms)
+            return
+        await self._wait(min(self._next_ms - self._clock.now_ms(), LOOK_MS))
+        if self._clock.passed_ms() - began_ms >= LOOK_MS and not self._closing:
+            await self._learn(self._rows.next_wake_ms)
+
+    async def _rest(self, worked_ms: float) -> None:
+        """Between turns of a long backlog the rest of the node has its time, too."""
+        await asyncio.sleep(0)
+        if worked_ms > 0:
+            await self._wait(min(worked_ms / 2, REST_MAX_MS))
+
+    async def _learn(self, ask: Callable[[], Awaitable[int]]) -> None:
+        """What was added while the answer was under way is in nobody's answer, and so is not forgotten by it."""
+        self._next_ms = NEVER_MS
+        self._next_ms = min(await ask(), self._next_ms)
+
+    async def _wait(self, delay_ms: float) -> None:
+        self._rung.clear()
+        if self._closing:
+            return
+        self._deadline.set(max(delay_ms, 0))
+        await self._rung.wait()
+        self._deadline.cancel()
+
+
+def handle_of(id: UUID) -> str:
+    """What those outside know a deferred message by."""
+    return id.hex
+
+
+def parse_handle(handle: str) -> UUID:
+    """Raises InvalidHandle."""
+    if _HANDLE.fullmatch(handle) is None:
+        raise InvalidHandle(f"{handle[:64]!r} is not a handle that was given out here")
+    return UUID(handle)
+
+
+class Ids:
+    """Ids for what is deferred. `draw(n)` is a number below n that nobody can guess."""
+
+    def __init__(self, draw: Callable[[int], int]) -> None:
+        self._draw = draw
+        self._count = 0
+
+    def next(self, time_ms: int) -> UUID:
+        self._count += 1
+        return deferred_id(time_ms, self._count, self._draw(1 << 63))

@@ -1,0 +1,362 @@
+"""Half messages: kept in the store until their producer says whether they count.
+
+A half is in the store before its producer is answered. Its end is decided in the store, once; a commit is then
+appended to its topic, and remembered as done. Whatever a stop leaves, the row says what is left to do. Between the
+append and the remembering, a stop makes the next life append the same message, with the same id, once more.
+
+Producers that do not come back are asked: any live one of the group, another each time. Those who know them (the
+protocols) are `Checker`s. After the last question a half is parked, where operators see it and can end it; a producer
+that comes back with an answer after all is heard as well.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from uuid import UUID
+
+import structlog
+from msgspec.structs import replace
+
+from braidmq.core.deferral import LEASE_MS, RETRY_MS, TURN_BYTES, TURN_ROWS, Alarm, Ids, handle_of, parse_handle
+from braidmq.core.delivery import Delivered, Delivery, Parcel, pack, unpack, with_id
+from braidmq.core.halves import _steps as steps
+from braidmq.core.halves._steps import HalfLimits
+from braidmq.core.metrics import Metric, MetricKind
+from braidmq.core.timing import Clock
+from braidmq.model import NEVER_MS, BraidError, Half, HalfState, Message, Topic
+from braidmq.model.errors import (
+    LogClosed,
+    StorageFailed,
+    StorageFull,
+    StoreFailed,
+    UnknownHalf,
+    UnknownPartition,
+    UnknownTopic,
+)
+from braidmq.store import Page
+
+UNKNOWN_RETRY_MS: Final = 10_000
+"""A topic that is not known here may have been made on another node just now: it is looked for once more."""
+
+T = TypeVar("T")
+
+_secret = random.SystemRandom()
+_logger = structlog.get_logger(__name__)
+
+
+class Rows(Protocol):
+    """Where halves are kept; see `store.HalfRows`."""
+
+    async def add(self, row: Half) -> None: ...
+
+    async def next_wake_ms(self) -> int: ...
+
+    async def claim(
+        self, now_ms: int, change: Callable[[Half], Half | None], *, rows_max: int, bytes_max: int
+    ) -> tuple[list[Half], int]: ...
+
+    async def revise(self, ids: Iterable[UUID], change: Callable[[Half], Half | None]) -> list[Half]: ...
+
+    async def wake_claims(self, owner: str, now_ms: int, lease_ms: int) -> None: ...
+
+    async def find(self, id: UUID) -> Half | None: ...
+
+    async def page(self, page: Page) -> list[Half]: ...
+
+
+class Question(NamedTuple):
+    """Whether a message counts. The answer is a call of `Halves.end` with `asked`."""
+
+    handle: str
+    half: Half
+
+    def message(self) -> Message:
+        """Raises InvalidBatch for a row that cannot be read."""
+        return unpack(self.half.content)
+
+
+class Checker(Protocol):
+    """Someone who knows producers that are connected."""
+
+    def live(self) -> Mapping[str, Sequence[str]]:
+        """The names of live producers, by group; a group without any is left out. Called for every turn."""
+        ...
+
+    def ask(self, group: str, producer: str, question: Question) -> bool:
+        """Send the question, without waiting; False if the producer has gone meanwhile. Must not raise."""
+        ...
+
+
+class Ended(NamedTuple):
+    """A half's end. `delivered` is None for a rollback, a repetition, and a commit that the log takes only later."""
+
+    message_id: str
+    committed: bool
+    repeated: bool
+    delivered: Delivered | None = None
+
+
+class Halves:
+    """All half messages. Make it, then `start`. `owner` is this node's name, which no other node may have."""
+
+    def __init__(
+        self,
+        rows: Rows,
+        delivery: Delivery,
+        clock: Clock,
+        *,
+        owner: str,
+        limits: HalfLimits | None = None,
+        draw: Callable[[int], int] = _secret.randrange,
+    ) -> None:
+        self._rows = rows
+        self._delivery = delivery
+        self._clock = clock
+        self._owner = owner
+        self._limits = limits or HalfLimits()
+        self._ids = Ids(draw)
+        self._alarm = Alarm("halves", clock, rows, self._turn)
+        self._checkers: list[Checker] = []
+        self._appended: set[UUID] = set()
+        """Those in their topics whose rows do not say so yet; nothing is claimed before they do."""
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._counts = dict.fromkeys(_COUNTERS, 0)
+
+    async def start(self) -> None:
+        """Take over from the node's last life: commits that were decided are carried out, producers are asked."""
+        await self._rows.wake_claims(self._owner, self._clock.now_ms(), LEASE_MS)
+        self._alarm.start()
+
+    async def close(self) -> None:
+        """Finishes the ends that are under way."""
+        await self._alarm.close()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    def ask_through(self, checker: Checker) -> None:
+        """Let this checker's producers be asked, too."""
+        self._checkers.append(checker)
+
+    # For producers.
+
+    async def prepare(
+        self, topic: Topic, message: Message, *, group: str, partition: int = -1, immunity_ms: int = -1
+    ) -> tuple[str, str]:
+        """Keep a message that does not count yet; its handle and its id. With `immunity_ms`, the producer is not asked
+        before that time, and is not heard unasked after it.
+
+        Raises StoreFailed, and what the topic has against the message.
+        """
+        self._delivery.check(topic, message)
+        half = self._half(topic, message, group, partition, immunity_ms)
+        try:
+            await self._rows.add(half)
+        finally:  # a caller that has gone may have left the row
+            self._alarm.wake_by(half.wake_ms)
+        self._counts["prepared"] += 1
+        return handle_of(half.id), half.message_id
+
+    async def end(self, handle: str, *, commit: bool, group: str | None = None, asked: bool = False) -> Ended:
+        """The producer's word, its first or its answer to a question; also an operator's, who counts as asked.
+
+        Decided and carried out when this returns; it goes on when its caller has gone. Saying the same again changes
+        nothing. A commit that the log cannot take now is decided all the same, and appended later.
+
+        Raises InvalidHandle, UnknownHalf, HalfEndedOtherwise, EndTooLate, StoreFailed.
+        """
+        half_id = parse_handle(handle)
+        return await self._to_its_end(self._end(half_id, commit=commit, group=group, asked=asked))
+
+    # For operators.
+
+    async def page(
+        self, *, topic: Topic | None = None, parked: bool = False, after: str | None = None, limit: int = 100
+    ) -> list[Half]:
+        """Halves by the time of their preparation, without their contents; those that were ended lately, too. Raises
+        InvalidHandle."""
+        behind = None if after is None else parse_handle(after)
+        topic_id = None if topic is None else topic.id
+        return await self._rows.page(Page(after=behind, limit=limit, topic_id=topic_id, parked=parked))
+
+    async def find(self, handle: str) -> tuple[Half, Message | None]:
+        """A half, with its message while it is kept. Raises InvalidHandle, UnknownHalf."""
+        half = await self._rows.find(parse_handle(handle))
+        if half is None:
+            raise UnknownHalf
+        return half, unpack(half.content) if half.content else None
+
+    async def release(self, handle: str, topic: Topic) -> None:
+        """Append a committed message whose topic is gone to this topic. Raises InvalidHandle, UnknownHalf for one that
+        is not parked so, StoreFailed."""
+        now_ms = self._clock.now_ms()
+
+        def to_topic(half: Half) -> Half:
+            _check_stranded(half)
+            place = {"topic_id": topic.id, "instance": topic.instance, "topic": topic.name}
+            return replace(half, parked="", attempts=0, wake_ms=now_ms, **place)
+
+        if not await self._rows.revise([parse_handle(handle)], to_topic):
+            raise UnknownHalf
+        self._alarm.wake_by(now_ms)
+
+    async def discard(self, handle: str) -> None:
+        """Give up a committed message whose topic is gone. Raises what `release` raises."""
+        found: list[Half] = []
+
+        def remove(half: Half) -> None:
+            _check_stranded(half)
+            found.append(half)
+
+        await self._rows.revise([parse_handle(handle)], remove)
+        if not found:
+            raise UnknownHalf
+
+    def metrics(self) -> Iterator[Metric]:
+        """What happened to half messages on this node."""
+        for name, text in _COUNTERS.items():
+            yield Metric(f"braid_halves_{name}", MetricKind.COUNTER, text, self._counts[name])
+        yield Metric("braid_halves_failures", MetricKind.COUNTER, "Turns that failed.", self._alarm.failures)
+        behind_s = self._alarm.behind_ms / 1000
+        yield Metric("braid_halves_behind_seconds", MetricKind.GAUGE, "How late the next question is.", behind_s)
+
+    # Ending.
+
+    def _half(self, topic: Topic, message: Message, group: str, partition: int, immunity_ms: int) -> Half:
+        now_ms = self._clock.now_ms()
+        half_id = self._ids.next(now_ms)
+        message = with_id(message, half_id.hex)
+        content = pack(message)
+        return Half(
+            id=half_id,
+            topic_id=topic.id,
+            instance=topic.instance,
+            topic=topic.name,
+            partition=partition,
+            group=group,
+            message_id=message.id or "",
+            prepared_ms=now_ms,
+            immunity_ms=immunity_ms,
+            wake_ms=now_ms + (self._limits.immunity_ms if immunity_ms < 0 else immunity_ms),
+            size_bytes=len(content),
+            content=content,
+        )
+
+    async def _end(self, half_id: UUID, *, commit: bool, group: str | None, asked: bool) -> Ended:
+        now_ms = self._clock.now_ms()
+        before: list[HalfState] = []
+
+        def decide(half: Half) -> Half:
+            before.append(half.state)
+            steps.check_word(half, now_ms, group=group, asked=asked)
+            return steps.decided(half, now_ms, self._limits, commit=commit, owner=self._owner)
+
+        changed = await self._rows.revise([half_id], decide)
+        if not changed:
+            raise UnknownHalf
+        (half,) = changed
+        if before != [HalfState.PREPARED]:
+            return Ended(half.message_id, commit, repeated=True)
+        self._counts["committed" if commit else "rolled_back"] += 1
+        if not commit:
+            return Ended(half.message_id, committed=False, repeated=False)
+        (delivered,) = await self._append([half])
+        return Ended(half.message_id, committed=True, repeated=False, delivered=delivered)
+
+    async def _append(self, halves: Sequence[Half]) -> list[Delivered | None]:
+        """Carry out commits. None for those that have to wait; nothing is raised, because all are decided."""
+        fates = await self._delivery.deliver([Parcel(half.topic_id, half.partition, half.content) for half in halves])
+        changed: dict[UUID, Half] = {}
+        for half, fate in zip(halves, fates, strict=True):
+            if isinstance(fate, Delivered):
+                self._appended.add(half.id)
+            else:
+                changed[half.id] = self._refused(half, fate)
+        try:
+            await self._tell_appended()
+            if changed:
+                await self._rows.revise(changed, lambda half: changed[half.id])
+        except StoreFailed as error:
+            # Nothing is lost: what was appended is told before the next claim, and what was not is claimed again.
+            _logger.warning("halves_end_unsaved", reason=error.message)
+            self._alarm.wake_by(self._clock.now_ms() + RETRY_MS)
+        for half in changed.values():
+            self._alarm.wake_by(half.wake_ms)
+            self._tell_parked(half)
+        return [fate if isinstance(fate, Delivered) else None for fate in fates]
+
+    async def _tell_appended(self) -> None:
+        told = set(self._appended)
+        if told:
+            now_ms = self._clock.now_ms()
+            await self._rows.revise(told, lambda half: steps.appended(half, now_ms, self._limits))
+            self._appended -= told
+
+    def _refused(self, half: Half, refusal: BraidError) -> Half:
+        """A committed message that could not be appended: tried again, or left to an operator."""
+        now_ms = self._clock.now_ms()
+        if isinstance(refusal, StorageFull | StorageFailed | LogClosed):
+            return replace(half, wake_ms=now_ms + RETRY_MS)
+        if isinstance(refusal, UnknownTopic | UnknownPartition) and half.attempts <= 1:
+            return replace(half, attempts=half.attempts + 1, wake_ms=now_ms + UNKNOWN_RETRY_MS)
+        return replace(half, owner="", wake_ms=NEVER_MS, parked=f"{refusal.code}: {refusal.message}")
+
+    async def _to_its_end(self, work: Coroutine[Any, Any, T]) -> T:
+        """A caller that goes away, as a client does, does not leave a half between its decision and its topic."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return await asyncio.shield(task)
+
+    def _done(self, task: "asyncio.Task[Any]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # Its caller heard of it, or is gone and does not want to.
+
+    # When nobody comes.
+
+    async def _turn(self) -> int:
+        """Ask, append, park and forget what is due, so much at a time; when to come again."""
+        await self._tell_appended()
+        now_ms = self._clock.now_ms()
+        live = [(checker, checker.live()) for checker in self._checkers]
+        groups = frozenset(group for _, producers in live for group in producers)
+        claim = partial(steps.claimed, now_ms=now_ms, limits=self._limits, owner=self._owner, live=groups)
+        claimed, next_ms = await self._rows.claim(now_ms, claim, rows_max=TURN_ROWS, bytes_max=TURN_BYTES)
+        for half in claimed:
+            self._tell_parked(half)
+            if half.state is HalfState.PREPARED and not half.parked and half.group in groups:
+                self._ask(half, [(checker, each) for checker, named in live for each in named.get(half.group, ())])
+        if decided := [half for half in claimed if half.state is HalfState.COMMITTING]:
+            await self._append(decided)
+        return next_ms
+
+    def _ask(self, half: Half, producers: Sequence[tuple[Checker, str]]) -> None:
+        """Ask one of them: another than the last time, or the next that is still there."""
+        question = Question(handle_of(half.id), half)
+        first = half.id.int + half.checks
+        for nth in range(len(producers)):
+            checker, producer = producers[(first + nth) % len(producers)]
+            if checker.ask(half.group, producer, question):
+                self._counts["checks"] += 1
+                return
+
+    def _tell_parked(self, half: Half) -> None:
+        if half.parked:
+            self._counts["parked"] += 1
+            _logger.warning("half_parked", handle=handle_of(half.id), topic=half.topic, reason=half.parked)
+
+
+_COUNTERS: Final = {
+    "prepared": "Half messages that were taken.",
+    "committed": "Half messages that were committed.",
+    "rolled_back": "Half messages that were rolled back.",
+    "checks": "Questions to producers.",
+    "parked": "Half messages that wait for an operator.",
+}
+
+
+def _check_stranded(half: Half) -> None:
+    if half.state is not HalfState.COMMITTING or not half.parked:
+        raise UnknownHalf("the half message is not a committed one that is parked; commit it or roll it back")

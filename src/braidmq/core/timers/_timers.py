@@ -1,0 +1,331 @@
+"""Delayed messages: kept in the store until they are due, then appended to their topic.
+
+The order of things is the promise. A message is in the store before its publisher is answered. When it is due, it is
+claimed, appended, and only then removed. So a stop at any point loses nothing; between the append and the removal it
+makes the next life append the same message, with the same id, once more.
+
+Recalling removes the row, and a claim makes that impossible: whichever is first in the database counts.
+"""
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Final, NamedTuple, Protocol
+from uuid import UUID
+
+import structlog
+from msgspec.structs import replace
+
+from braidmq.core.deferral import LEASE_MS, RETRY_MS, TURN_BYTES, TURN_ROWS, Alarm, Ids, handle_of, parse_handle
+from braidmq.core.delivery import Delivered, Delivery, Parcel, pack, unpack, with_id
+from braidmq.core.metrics import Metric, MetricKind
+from braidmq.core.timing import Clock
+from braidmq.model import NEVER_MS, BraidError, Message, Timer, Topic, deferred_id, deferred_time_ms
+from braidmq.model.errors import (
+    DelayTooLong,
+    LogClosed,
+    StorageFailed,
+    StorageFull,
+    TooLateToRecall,
+    UnknownPartition,
+    UnknownTimer,
+    UnknownTopic,
+)
+from braidmq.store import Page
+
+DELAY_MAX_MS: Final = 40 * 24 * 60 * 60 * 1000
+UNKNOWN_RETRY_MS: Final = 10_000
+"""A topic that is not known here may have been made on another node just now: it is looked for once more."""
+
+_secret = random.SystemRandom()
+_logger = structlog.get_logger(__name__)
+
+
+class Rows(Protocol):
+    """Where timers are kept; see `store.TimerRows`."""
+
+    async def add(self, row: Timer) -> None: ...
+
+    async def next_wake_ms(self) -> int: ...
+
+    async def claim(
+        self, now_ms: int, change: Callable[[Timer], Timer | None], *, rows_max: int, bytes_max: int
+    ) -> tuple[list[Timer], int]: ...
+
+    async def revise(self, ids: Iterable[UUID], change: Callable[[Timer], Timer | None]) -> list[Timer]: ...
+
+    async def delete(self, ids: Iterable[UUID]) -> None: ...
+
+    async def wake_claims(self, owner: str, now_ms: int, lease_ms: int) -> None: ...
+
+    async def find(self, id: UUID) -> Timer | None: ...
+
+    async def page(self, page: Page) -> list[Timer]: ...
+
+
+class Taken(NamedTuple):
+    """What became of a message: it waits under a handle, or it was due and is in its topic."""
+
+    message_id: str
+    handle: str | None = None
+    delivered: Delivered | None = None
+
+
+class Timers:
+    """All delayed messages. Make it, then `start`. `owner` is this node's name, which no other node may have."""
+
+    def __init__(
+        self,
+        rows: Rows,
+        delivery: Delivery,
+        clock: Clock,
+        *,
+        owner: str,
+        delay_max_ms: int = DELAY_MAX_MS,
+        draw: Callable[[int], int] = _secret.randrange,
+    ) -> None:
+        self._rows = rows
+        self._delivery = delivery
+        self._clock = clock
+        self._owner = owner
+        self._delay_max_ms = delay_max_ms
+        self._ids = Ids(draw)
+        self._alarm = Alarm("timers", clock, rows, self._turn)
+        self._appended: list[UUID] = []
+        """Those in their topics whose rows could not be removed yet; nothing is claimed before they are."""
+        self._counts = {"added": 0, "delivered": 0, "recalled": 0, "cancelled": 0, "parked": 0, "put_off": 0}
+
+    async def start(self) -> None:
+        """Take over from the node's last life, and begin to deliver."""
+        await self._rows.wake_claims(self._owner, self._clock.now_ms(), LEASE_MS)
+        self._alarm.start()
+
+    async def close(self) -> None:
+        """Ends the deliveries that are under way; the rest waits for the next start."""
+        await self._alarm.close()
+
+    # For publishers.
+
+    async def add(self, topic: Topic, message: Message, due_ms: int, *, partition: int = -1) -> Taken:
+        """Kept when this returns, or, when its time has come already, in its topic. A message without an id is given
+        one. Without a partition, its key chooses one at delivery, or else chance.
+
+        Raises DelayTooLong, StoreFailed, and what the topic has against the message.
+        """
+        now_ms = self._clock.now_ms()
+        if due_ms - now_ms > self._delay_max_ms:
+            raise DelayTooLong(
+                f"the message is to come {(due_ms - now_ms) // 1000} s from now;"
+                f" the most is {self._delay_max_ms // 1000} s (timers.delay_max_s)"
+            )
+        timer_id = self._ids.next(max(due_ms, 0))
+        message = with_id(message, timer_id.hex)
+        if due_ms <= now_ms:
+            return await self._deliver_at_once(topic, message, partition)
+        self._delivery.check(topic, message)
+        timer = _timer(timer_id, topic, message, due_ms, partition)
+        try:
+            await self._rows.add(timer)
+        finally:  # a caller that has gone may have left the row
+            self._alarm.wake_by(due_ms)
+        self._counts["added"] += 1
+        return Taken(timer.message_id, handle_of(timer_id))
+
+    async def _deliver_at_once(self, topic: Topic, message: Message, partition: int) -> Taken:
+        (fate,) = await self._delivery.deliver([Parcel(topic.id, partition, pack(message))])
+        if isinstance(fate, BraidError):
+            raise fate
+        return Taken(message.id or "", delivered=fate)
+
+    async def recall(self, handle: str, *, topic: Topic | None = None) -> Timer:
+        """Take a message back before it is delivered; what it was. With `topic`, only a message for that topic.
+
+        Raises InvalidHandle, UnknownTimer, TooLateToRecall, StoreFailed.
+        """
+        recalled = await self._remove(handle, topic)
+        self._counts["recalled"] += 1
+        return recalled
+
+    # For operators.
+
+    async def page(
+        self,
+        *,
+        topic: Topic | None = None,
+        from_ms: int | None = None,
+        until_ms: int | None = None,
+        parked: bool = False,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> list[Timer]:
+        """Messages that wait, by due time, without their contents: of a topic, due in a range of time, or only those
+        that an operator has to decide about; behind a handle. Raises InvalidHandle."""
+        page = _page(topic, from_ms, until_ms, parked=parked, limit=limit)
+        return await self._rows.page(page if after is None else page._replace(after=parse_handle(after)))
+
+    async def find(self, handle: str) -> tuple[Timer, Message]:
+        """Raises InvalidHandle, UnknownTimer."""
+        timer = await self._rows.find(parse_handle(handle))
+        if timer is None:
+            raise UnknownTimer
+        return timer, unpack(timer.content)
+
+    async def cancel(self, handle: str) -> Timer:
+        """Remove a message that waits or is parked. Raises what `recall` raises."""
+        cancelled = await self._remove(handle, None)
+        self._counts["cancelled"] += 1
+        return cancelled
+
+    async def cancel_many(
+        self,
+        *,
+        topic: Topic | None = None,
+        from_ms: int | None = None,
+        until_ms: int | None = None,
+        parked: bool = False,
+        limit: int = 1000,
+    ) -> int:
+        """Remove the first of the messages that `page` would list, but for those that are being delivered; how many
+        that were. Called until it is none, it removes them all. Raises StoreFailed."""
+        listed = await self._rows.page(_page(topic, from_ms, until_ms, parked=parked, limit=limit))
+        removed: list[UUID] = []
+
+        def remove(timer: Timer) -> Timer | None:
+            if timer.owner:
+                return timer
+            removed.append(timer.id)
+            return None
+
+        if listed:
+            await self._rows.revise([timer.id for timer in listed], remove)
+        self._counts["cancelled"] += len(removed)
+        return len(removed)
+
+    async def release(self, handle: str, topic: Topic) -> None:
+        """Deliver a parked message after all, to this topic. Raises InvalidHandle, UnknownTimer for one that is not
+        parked, StoreFailed."""
+        now_ms = self._clock.now_ms()
+
+        def to_topic(timer: Timer) -> Timer:
+            if not timer.parked:
+                raise UnknownTimer("the message is not parked")
+            place = {"topic_id": topic.id, "instance": topic.instance, "topic": topic.name}
+            return replace(timer, parked="", attempts=0, wake_ms=now_ms, **place)
+
+        if not await self._rows.revise([parse_handle(handle)], to_topic):
+            raise UnknownTimer
+        self._alarm.wake_by(now_ms)
+
+    def metrics(self) -> Iterator[Metric]:
+        """What happened to delayed messages on this node."""
+        for name, text in _COUNTERS.items():
+            yield Metric(f"braid_timers_{name}", MetricKind.COUNTER, text, self._counts[name])
+        yield Metric("braid_timers_failures", MetricKind.COUNTER, "Turns that failed.", self._alarm.failures)
+        behind_s = self._alarm.behind_ms / 1000
+        yield Metric("braid_timers_behind_seconds", MetricKind.GAUGE, "How late the next message is.", behind_s)
+
+    async def _remove(self, handle: str, topic: Topic | None) -> Timer:
+        timer_id = parse_handle(handle)
+        removed: list[Timer] = []
+
+        def remove(timer: Timer) -> None:
+            if topic is not None and timer.topic_id != topic.id:
+                raise UnknownTimer("no message for this topic waits under this handle")
+            if timer.owner:
+                raise TooLateToRecall
+            removed.append(timer)
+
+        await self._rows.revise([timer_id], remove)
+        if not removed:
+            raise UnknownTimer if deferred_time_ms(timer_id) > self._clock.now_ms() else TooLateToRecall
+        return removed[0]
+
+    # Delivering.
+
+    async def _turn(self) -> int:
+        """Deliver what is due, so much at a time; when to come again."""
+        await self._forget_appended()
+        now_ms = self._clock.now_ms()
+        claim = partial(_claimed, owner=self._owner, wake_ms=now_ms + LEASE_MS)
+        claimed, next_ms = await self._rows.claim(now_ms, claim, rows_max=TURN_ROWS, bytes_max=TURN_BYTES)
+        if claimed:
+            await self._deliver(claimed)
+        return next_ms
+
+    async def _deliver(self, claimed: list[Timer]) -> None:
+        parcels = [Parcel(timer.topic_id, timer.partition, timer.content) for timer in claimed]
+        changed: dict[UUID, Timer] = {}
+        for timer, fate in zip(claimed, await self._delivery.deliver(parcels), strict=True):
+            if isinstance(fate, Delivered):
+                self._appended.append(timer.id)
+            else:
+                changed[timer.id] = self._refused(timer, fate)
+        self._counts["delivered"] += len(self._appended)
+        await self._forget_appended()
+        if changed:
+            await self._rows.revise(changed, lambda timer: changed[timer.id])
+            self._tell_changed(changed)
+
+    async def _forget_appended(self) -> None:
+        if self._appended:
+            await self._rows.delete(self._appended)
+            self._appended.clear()
+
+    def _refused(self, timer: Timer, refusal: BraidError) -> Timer:
+        """What is to become of a message that could not be appended: tried again, or left to an operator. One that the
+        log has refused for sure can be recalled again."""
+        now_ms = self._clock.now_ms()
+        if isinstance(refusal, StorageFull):
+            return replace(timer, owner="", wake_ms=now_ms + RETRY_MS)
+        if isinstance(refusal, StorageFailed | LogClosed):
+            return replace(timer, wake_ms=now_ms + RETRY_MS)
+        if isinstance(refusal, UnknownTopic | UnknownPartition) and timer.attempts <= 1:
+            return replace(timer, owner="", wake_ms=now_ms + UNKNOWN_RETRY_MS)
+        return replace(timer, owner="", wake_ms=NEVER_MS, parked=f"{refusal.code}: {refusal.message}")
+
+    def _tell_changed(self, changed: Mapping[UUID, Timer]) -> None:
+        for timer in changed.values():
+            self._alarm.wake_by(timer.wake_ms)
+            self._counts["parked" if timer.parked else "put_off"] += 1
+            if timer.parked:
+                _logger.warning("timer_parked", handle=handle_of(timer.id), topic=timer.topic, reason=timer.parked)
+
+
+_COUNTERS: Final = {
+    "added": "Messages that were taken for a later time.",
+    "delivered": "Delayed messages that came to their topic.",
+    "recalled": "Messages that were taken back by their publishers.",
+    "cancelled": "Messages that were removed by operators.",
+    "parked": "Messages that could not be delivered and wait for an operator.",
+    "put_off": "Deliveries that are tried again, because the log or the topic was not there.",
+}
+
+
+def _page(topic: Topic | None, from_ms: int | None, until_ms: int | None, *, parked: bool, limit: int) -> Page:
+    return Page(
+        limit=limit,
+        topic_id=None if topic is None else topic.id,
+        from_id=None if from_ms is None else deferred_id(from_ms, 0, 0),
+        until_id=None if until_ms is None else deferred_id(until_ms, 0, 0),
+        parked=parked,
+    )
+
+
+def _timer(id: UUID, topic: Topic, message: Message, due_ms: int, partition: int) -> Timer:
+    content = pack(message)
+    return Timer(
+        id=id,
+        topic_id=topic.id,
+        instance=topic.instance,
+        topic=topic.name,
+        partition=partition,
+        message_id=message.id or "",
+        due_ms=due_ms,
+        wake_ms=due_ms,
+        size_bytes=len(content),
+        content=content,
+    )
+
+
+def _claimed(timer: Timer, *, owner: str, wake_ms: int) -> Timer:
+    return replace(timer, owner=owner, wake_ms=wake_ms, attempts=timer.attempts + 1)

@@ -1,0 +1,212 @@
+"""The rows of messages that are not in their topic yet: timers and halves.
+
+One idea: a row is only looked at when its `wake_ms` has come, which is one range of an index however many rows wait.
+Whoever takes a row sets it to a later time in the same transaction: that is the claim, and it ends by itself when its
+owner does. What becomes of a row is core's to say: it hands in a function from the row as it is to the row as it
+shall be, or to None, which removes it. Such a function runs inside the transaction, and must only compute.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+from uuid import UUID
+
+import msgspec
+import sqlalchemy as sa
+
+from braidmq.model import NEVER_MS, Half, HalfState, Timer
+from braidmq.store import _tables as tables
+from braidmq.store._store import Store
+
+RowT = TypeVar("RowT", bound=Timer | Half)
+
+_BYTES_COLUMNS = ("message_id", "group")
+"""Clients' text, any text: kept as bytes, because a database's text does not take every character."""
+
+_FIXED = ("id", "content")
+
+
+class Page(NamedTuple):
+    """What a listing is to hold: rows after one, in the order of their ids, and so of their times."""
+
+    after: UUID | None = None
+    limit: int = 100
+    topic_id: UUID | None = None
+    from_id: UUID | None = None
+    until_id: UUID | None = None
+    """The first id that is too high."""
+    parked: bool = False
+    """Only those that wait for an operator."""
+
+
+class DeferredRows(Generic[RowT]):
+    """Every call is durable when it returns, or raises StoreFailed, or what a function that was handed in raises."""
+
+    def __init__(self, store: Store, table: sa.Table, kind: type[RowT]) -> None:
+        self._store = store
+        self._table = table
+        self._kind = kind
+        changing = [column.name for column in table.c if column.name not in _FIXED]
+        self._insert = sa.insert(table)
+        self._update = self._update_of(changing)
+        self._update_whole = self._update_of([*changing, "content"])
+
+    async def add(self, row: RowT) -> None:
+        values = _values(row)
+        await self._store.write(lambda connection: connection.execute(self._insert, values) and None)
+
+    async def next_wake_ms(self) -> int:
+        """When the next row is to be looked at; NEVER_MS if there is none."""
+        return await self._store.read(self._next_wake_ms)
+
+    async def claim(
+        self, now_ms: int, change: Callable[[RowT], RowT | None], *, rows_max: int, bytes_max: int
+    ) -> tuple[list[RowT], int]:
+        """Change rows whose time has come, the oldest first: so many, and of contents so much, but at least one. The
+        rows as they are now, in order, and when the next is to be looked at.
+
+        Rows that another node is claiming at this moment are passed over, not waited for.
+        """
+
+        def work(connection: sa.Connection) -> tuple[list[RowT], int]:
+            due = self._due_ids(connection, now_ms, rows_max, bytes_max)
+            by_id = {row.id: row for row in self._rows(connection, due)}
+            changed = self._change(connection, [by_id[each] for each in due], change)
+            return changed, self._next_wake_ms(connection)
+
+        return await self._store.write(work)
+
+    async def revise(self, ids: Iterable[UUID], change: Callable[[RowT], RowT | None]) -> list[RowT]:
+        """Change those of these rows that exist; the rows as they are now, in the order of their ids."""
+        wanted = sorted(set(ids))
+
+        def work(connection: sa.Connection) -> list[RowT]:
+            return self._change(connection, self._rows(connection, wanted, lock=True), change)
+
+        return await self._store.write(work)
+
+    async def delete(self, ids: Iterable[UUID]) -> None:
+        """Doing it again changes nothing."""
+        statement = sa.delete(self._table).where(self._table.c.id.in_(list(ids)))
+        await self._store.write(lambda connection: connection.execute(statement) and None)
+
+    async def wake_claims(self, owner: str, now_ms: int, lease_ms: int) -> None:
+        """Let what this owner has claimed in an earlier life be looked at now."""
+        wake = self._table.c.wake_ms
+        statement = (
+            sa.update(self._table)
+            .where(wake > now_ms, wake <= now_ms + lease_ms, self._table.c.owner == owner)
+            .values(wake_ms=now_ms)
+        )
+        await self._store.write(lambda connection: connection.execute(statement) and None)
+
+    async def find(self, id: UUID) -> RowT | None:
+        """One row, whole."""
+        found = await self._store.read(lambda connection: self._rows(connection, [id]))
+        return found[0] if found else None
+
+    async def page(self, page: Page) -> list[RowT]:
+        """Rows without their contents."""
+        return await self._store.read(lambda connection: self._page(connection, page))
+
+    def _update_of(self, names: Sequence[str]) -> sa.Update:
+        return (
+            sa.update(self._table)
+            .where(self._table.c.id == sa.bindparam("of_id"))
+            .values({name: sa.bindparam(name) for name in names})
+        )
+
+    def _next_wake_ms(self, connection: sa.Connection) -> int:
+        wake = self._table.c.wake_ms
+        found = connection.execute(sa.select(wake).order_by(wake).limit(1)).scalar_one_or_none()
+        return NEVER_MS if found is None else int(found)
+
+    def _due_ids(self, connection: sa.Connection, now_ms: int, rows_max: int, bytes_max: int) -> list[UUID]:
+        columns = self._table.c
+        due = (
+            sa.select(columns.id, columns.size_bytes)
+            .where(columns.wake_ms <= now_ms)
+            .order_by(columns.wake_ms, columns.id)
+            .limit(rows_max)
+            .with_for_update(skip_locked=True)
+        )
+        taken: list[UUID] = []
+        for found in connection.execute(due):
+            bytes_max -= found.size_bytes
+            if bytes_max < 0 and taken:
+                break
+            taken.append(found.id)
+        return taken
+
+    def _rows(self, connection: sa.Connection, ids: Sequence[UUID], *, lock: bool = False) -> list[RowT]:
+        if not ids:
+            return []
+        chosen = sa.select(self._table).where(self._table.c.id.in_(ids)).order_by(self._table.c.id)
+        return [self._row(found) for found in connection.execute(chosen.with_for_update() if lock else chosen)]
+
+    def _change(
+        self, connection: sa.Connection, rows: Sequence[RowT], change: Callable[[RowT], RowT | None]
+    ) -> list[RowT]:
+        pairs = [(row, change(row)) for row in rows]
+        kept = [(old, new) for old, new in pairs if new is not None]
+        gone = [row.id for row, new in pairs if new is None]
+        if gone:
+            connection.execute(sa.delete(self._table).where(self._table.c.id.in_(gone)))
+        for statement, whole in ((self._update, False), (self._update_whole, True)):
+            values = [
+                _values(new, with_content=whole) | {"of_id": new.id}
+                for old, new in kept
+                if new != old and (old.content != new.content) is whole
+            ]
+            if values:
+                connection.execute(statement, values)
+        return [new for _, new in kept]
+
+    def _page(self, connection: sa.Connection, page: Page) -> list[RowT]:
+        columns = self._table.c
+        chosen = sa.select(*(column for column in columns if column.name != "content"))
+        if page.after is not None:
+            chosen = chosen.where(columns.id > page.after)
+        if page.from_id is not None:
+            chosen = chosen.where(columns.id >= page.from_id)
+        if page.until_id is not None:
+            chosen = chosen.where(columns.id < page.until_id)
+        if page.topic_id is not None:
+            chosen = chosen.where(columns.topic_id == page.topic_id)
+        if page.parked:
+            chosen = chosen.where(columns.wake_ms == NEVER_MS)
+        return [self._row(found) for found in connection.execute(chosen.order_by(columns.id).limit(page.limit))]
+
+    def _row(self, found: sa.Row[Any]) -> RowT:
+        values = dict(found._mapping)
+        for name in _BYTES_COLUMNS:
+            if name in values:
+                values[name] = values[name].decode()
+        if "state" in values:
+            values["state"] = HalfState(values["state"])
+        return self._kind(**values)
+
+
+class TimerRows(DeferredRows[Timer]):
+    """Messages that wait for their time."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store, tables.timers, Timer)
+
+
+class HalfRows(DeferredRows[Half]):
+    """Messages that wait for their producer's word."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store, tables.halves, Half)
+
+
+def _values(row: Timer | Half, *, with_content: bool = True) -> dict[str, Any]:
+    values = msgspec.structs.asdict(row)
+    for name in _BYTES_COLUMNS:
+        if name in values:
+            values[name] = values[name].encode()
+    if "state" in values:
+        values["state"] = str(values["state"])
+    if not with_content:
+        del values["content"], values["id"]
+    return values

@@ -1,0 +1,101 @@
+"""Delayed and half messages through crashes at any moment."""
+
+import asyncio
+import os
+import time
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+import structlog
+
+from braidmq.core.delivery import Parcel
+from braidmq.core.halves import Ended, Halves
+from braidmq.core.timers import Timers
+from braidmq.model import Timer
+from simulator.deferred_world import World
+
+LIVES = 6
+
+
+@pytest.fixture(autouse=True)
+def silence() -> Iterator[None]:
+    """What the services tell operators is not for thousands of lives."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    yield
+    structlog.reset_defaults()
+
+
+def run_world(seed: int) -> World:
+    """One world through several lives; a failure names the seed and the life."""
+
+    async def lives() -> World:
+        world = await World.make(seed)
+        for life in range(LIVES):
+            try:
+                await world.go_through_a_life()
+            except Exception as error:
+                raise AssertionError(f"seed {seed}, life {life}: {error!r}") from error
+        return world
+
+    return asyncio.run(lives())
+
+
+def run_seeds(first: int, seconds: float) -> int:
+    """How many promises were kept."""
+    if seed := os.environ.get("BRAID_SIMULATOR_SEED"):
+        return run_world(int(seed)).kept_promises
+    kept, seed_number, until = 0, first, time.monotonic() + seconds
+    while time.monotonic() < until:
+        kept += run_world(seed_number).kept_promises
+        seed_number += 1
+    print(f"{(seed_number - first) * LIVES} lives, {kept} promises in {seconds} s, seeds {first} to {seed_number - 1}")
+    return kept
+
+
+def test_what_was_promised_happens_through_crashes_at_any_moment() -> None:
+    assert run_seeds(0, 8.0) > 0
+
+
+async def _forget_before_appending(self: Timers, claimed: list[Timer]) -> None:
+    await self._rows.delete([timer.id for timer in claimed])
+    await _deliver(self, claimed)
+
+
+_deliver = Timers._deliver
+
+
+async def _append_before_deciding(self: Halves, half_id: UUID, **word: Any) -> Ended:
+    half = await self._rows.find(half_id)
+    if word["commit"] and half is not None and half.content:
+        await self._delivery.deliver([Parcel(half.topic_id, half.partition, half.content)])
+    return await _end(self, half_id, **word)
+
+
+_end = Halves._end
+
+
+async def _forget_what_was_appended(self: Timers) -> None:
+    self._appended.clear()
+
+
+@pytest.mark.parametrize(
+    ("where", "fault"),
+    [
+        ("braidmq.core.timers._timers.Timers._deliver", _forget_before_appending),
+        ("braidmq.core.timers._timers.Timers._forget_appended", _forget_what_was_appended),
+        ("braidmq.core.halves._halves.Halves._end", _append_before_deciding),
+    ],
+)
+def test_a_service_with_a_fault_is_found_out(monkeypatch: pytest.MonkeyPatch, where: str, fault: object) -> None:
+    """The simulator itself must be able to fail."""
+    monkeypatch.setattr(where, fault)
+    with pytest.raises(AssertionError, match=r"seed \d+, life \d+"):
+        run_seeds(0, 20.0)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_what_was_promised_happens_through_many_thousand_crashes() -> None:
+    assert run_seeds(1_000_000, 300.0) > 10_000
