@@ -63,7 +63,8 @@ class RawClient:
 
     async def end(self) -> None:
         """Close at once, whatever was not sent yet."""
-        self._writer.transport.abort()
+        if not self._writer.is_closing():
+            self._writer.transport.abort()
         with contextlib.suppress(OSError):
             await self._writer.wait_closed()
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tarfile
 import venv
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -93,23 +93,41 @@ def patient_broker(tmp_path_factory: pytest.TempPathFactory, wait_for: WaitFor) 
     "version", [*VERSIONS, *(pytest.param(each, marks=pytest.mark.slow) for each in VERSIONS_BETWEEN)]
 )
 def test_what_is_allowed_passes(patient_broker: RunningNode, suite: Path, tmp_path: Path, version: str) -> None:
+    """What fails is tried once more; FINDINGS.md tells of the one that needs it at times."""
     (suite / "servers" / version / "kafka-bin").mkdir(parents=True)
-    report = tmp_path / "report.xml"
+    passed, said = run_suite(patient_broker, suite, tmp_path / "report.xml", version)
+    if missing := allowed(version) - passed:
+        again, said = run_suite(patient_broker, suite, tmp_path / "again.xml", version, missing)
+        passed |= again
+    missing = allowed(version) - passed
+    assert not missing, f"{sorted(missing)}\n{said[-8000:]}"
+    print("newly passing:", *sorted(f"{version} {name}" for name in passed - allowed(version)), sep="\n")
+
+
+def run_suite(
+    broker: RunningNode, suite: Path, report: Path, version: str, names: Iterable[str] = ()
+) -> tuple[set[str], str]:
+    """The tests that passed, of all or of these, and what the run said."""
     environment = os.environ | {
         "KAFKA_VERSION": version,
-        "KAFKA_URI": f"kafka://{patient_broker.bootstrap}",
+        "KAFKA_URI": f"kafka://{broker.bootstrap}",
         "PYTHONPATH": str(suite),
     }
     plain = ["-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:logging", "-p", "no:xdist"]
     command = [sys.executable, "-m", "pytest", "-q", *plain, "--timeout", "60", "--tb", "short", f"--junitxml={report}"]
+    chosen = [f"test/integration/{name.replace('::', '.py::', 1)}" for name in sorted(names)] or FILES
     ended = subprocess.run(
-        [*command, *FILES], cwd=suite, env=environment, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False
+        [*command, *chosen],
+        cwd=suite,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=RUN_LIMIT_S,
+        check=False,
     )
     passed = {
         f"{case.get('classname', '').rsplit('.', 1)[-1]}::{case.get('name')}"
         for case in ElementTree.parse(report).iter("testcase")  # noqa: S314 - written by the run above
         if not len([child for child in case if child.tag in ("failure", "error", "skipped")])
     }
-    missing = allowed(version) - passed
-    assert not missing, f"{sorted(missing)}\n{ended.stdout[-8000:]}"
-    print("newly passing:", *sorted(f"{version} {name}" for name in passed - allowed(version)), sep="\n")
+    return passed, ended.stdout
