@@ -5,7 +5,20 @@ Times are milliseconds since the epoch (`_ms`), sizes are bytes (`_bytes`), and 
 """
 
 from braidmq.model._deferred import NEVER_MS, Half, HalfState, Timer, deferred_id, deferred_time_ms
-from braidmq.model._message import BORN_HEADER, ID_HEADER, KEYS_HEADER, TAG_HEADER, Header, Message
+from braidmq.model._message import (
+    ATTEMPT_HEADER,
+    BORN_HEADER,
+    DEAD_ID_HEADER,
+    DEAD_TOPIC_HEADER,
+    ID_HEADER,
+    KEYS_HEADER,
+    ORIGIN_ID_HEADER,
+    RETRY_TOPIC_HEADER,
+    SHARDING_KEY_HEADER,
+    TAG_HEADER,
+    Header,
+    Message,
+)
 from braidmq.model._resources import (
     DEFAULT_INSTANCE,
     DEFAULT_RETENTION_MS,
@@ -24,7 +37,10 @@ from braidmq.model.errors import BraidError
 from braidmq.model.names import RESERVED_TOPIC_NAMES, check_group_name, check_instance_name, check_topic_name
 
 __all__ = [
+    "ATTEMPT_HEADER",
     "BORN_HEADER",
+    "DEAD_ID_HEADER",
+    "DEAD_TOPIC_HEADER",
     "DEFAULT_INSTANCE",
     "DEFAULT_RETENTION_MS",
     "ID_HEADER",
@@ -32,8 +48,11 @@ __all__ = [
     "NEVER_MS",
     "NO_EPOCH",
     "NO_PRODUCER_ID",
+    "ORIGIN_ID_HEADER",
     "PARTITION_NUMBER_MAX",
     "RESERVED_TOPIC_NAMES",
+    "RETRY_TOPIC_HEADER",
+    "SHARDING_KEY_HEADER",
     "TAG_HEADER",
     "TOPIC_PARTITIONS_MAX",
     "BraidError",
