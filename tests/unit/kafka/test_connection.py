@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
+from braidmq.protocols.framed import RequestMemory
 from braidmq.protocols.kafka._connection import Connection
-from braidmq.protocols.kafka._memory import RequestMemory
 from braidmq.protocols.kafka._services import KafkaServices
 from braidmq.protocols.kafka.codec import ApiKey, RequestHeader, decode_response, encode_request
 from braidmq.protocols.kafka.codec.messages.api_versions import ApiVersionsRequest
@@ -19,6 +19,8 @@ MIB = 1 << 20
 
 class Home:
     """A listener that lets everybody in."""
+
+    name = "kafka"
 
     def __init__(self, buffer_bytes_max: int = 8 * MIB) -> None:
         self.services = cast("KafkaServices", None)

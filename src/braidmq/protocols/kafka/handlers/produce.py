@@ -14,7 +14,7 @@ from typing import Final
 
 from braidmq.core.access import Action, ResourceKind
 from braidmq.core.transactions import ProducerIdentity
-from braidmq.log import AppendResult
+from braidmq.log import Appended, AppendResult
 from braidmq.model import BraidError, Topic
 from braidmq.model.errors import (
     InvalidRecord,
@@ -234,7 +234,7 @@ def _stored(index: int, batch: Batch, result: AppendResult) -> _Partition:
     return _Partition(
         index=index,
         base_offset=result.base_offset,
-        log_append_time_ms=result.append_ms if batch.is_append_time else -1,
+        log_append_time_ms=_append_ms(batch, result),
         log_start_offset=result.start_offset,
     )
 
@@ -253,3 +253,10 @@ def _refused(index: int, why: BraidError | ErrorCode) -> _Partition:
         ],
         error_message=why.message,
     )
+
+
+def _append_ms(batch: Batch, result: Appended) -> int:
+    """The time that the records carry; for what had been sent before, about the time they got then."""
+    if not batch.is_append_time:
+        return -1
+    return result.append_ms if result.duplicate else batch.max_timestamp
