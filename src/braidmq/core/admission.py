@@ -14,6 +14,9 @@ from braidmq.model import Topic, topic_settings
 from braidmq.model.errors import InvalidRecord, InvalidTimestamp, MessageTooLarge
 from braidmq.records import Batch, Codec, build_batch, read_records, with_append_time
 
+MESSAGE_BYTES_MAX: Final = (4 << 20) + (64 << 10)
+"""A body of 4 MiB and its properties. Protocols that send messages one by one promise so much where a topic does not
+say otherwise."""
 UNLIMITED_MS: Final = topic_settings.UNLIMITED
 _CODECS: Final = {
     "uncompressed": Codec.NONE,
@@ -30,6 +33,9 @@ class Admission(msgspec.Struct, frozen=True):
     """A topic's rules for new batches."""
 
     bytes_max: int = topic_settings.MAX_MESSAGE_BYTES.read({})
+    """Of a batch that a client made."""
+    message_bytes_max: int = MESSAGE_BYTES_MAX
+    """Of a batch that we make of clients' single messages."""
     append_time: bool = False
     before_max_ms: int = UNLIMITED_MS
     after_max_ms: int = topic_settings.MESSAGE_TIMESTAMP_AFTER_MAX_MS.read({})
@@ -40,9 +46,17 @@ class Admission(msgspec.Struct, frozen=True):
     """How hard the codec tries; None for its own choice."""
 
     def admit(self, batch: Batch, now_ms: int) -> Batch:
-        """The batch as it is to be stored. Raises MessageTooLarge, InvalidTimestamp, InvalidRecord, InvalidBatch."""
-        if batch.length + 12 > self.bytes_max:
-            raise MessageTooLarge(f"{batch.size_bytes} bytes in one batch; the topic takes {self.bytes_max}")
+        """A client's batch as it is to be stored. Raises MessageTooLarge, InvalidTimestamp, InvalidRecord,
+        InvalidBatch."""
+        return self._admit(batch, now_ms, self.bytes_max)
+
+    def admit_messages(self, batch: Batch, now_ms: int) -> Batch:
+        """The same for a batch that was made here, of messages that came one by one."""
+        return self._admit(batch, now_ms, self.message_bytes_max)
+
+    def _admit(self, batch: Batch, now_ms: int, bytes_max: int) -> Batch:
+        if batch.length + 12 > bytes_max:
+            raise MessageTooLarge(f"{batch.size_bytes} bytes in one batch; the topic takes {bytes_max}")
         if batch.is_control:
             raise InvalidRecord("a client may not write control records")
         if self.needs_keys:
@@ -92,8 +106,11 @@ def admission_of(topic: Topic) -> Admission:
     texts = topic.settings
     codec = _CODECS.get(topic_settings.COMPRESSION_TYPE.read(texts))
     level = None if codec is None else _LEVELS.get(codec)
+    bytes_max = topic_settings.MAX_MESSAGE_BYTES.read(texts)
+    is_told = topic_settings.MAX_MESSAGE_BYTES.name in texts
     return Admission(
-        bytes_max=topic_settings.MAX_MESSAGE_BYTES.read(texts),
+        bytes_max=bytes_max,
+        message_bytes_max=bytes_max if is_told else max(bytes_max, MESSAGE_BYTES_MAX),
         append_time=topic_settings.MESSAGE_TIMESTAMP_TYPE.read(texts) == topic_settings.LOG_APPEND_TIME,
         before_max_ms=_time_limit(topic_settings.MESSAGE_TIMESTAMP_BEFORE_MAX_MS, texts),
         after_max_ms=_time_limit(topic_settings.MESSAGE_TIMESTAMP_AFTER_MAX_MS, texts),

@@ -148,6 +148,24 @@ class MessageTooLarge(BraidError):
     code = "message_too_large"
 
 
+class InvalidMessage(BraidError):
+    """The message is not one that can be taken."""
+
+    code = "invalid_message"
+
+
+class WrongMessageKind(InvalidMessage):
+    """The topic does not take messages of this kind."""
+
+    code = "wrong_message_kind"
+
+
+class UnknownSubscription(BraidError):
+    """The reader's group has not said what it wants of this topic."""
+
+    code = "unknown_subscription"
+
+
 class InvalidTimestamp(BraidError):
     """The message's time is too far from now for its topic."""
 

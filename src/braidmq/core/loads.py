@@ -1,0 +1,52 @@
+"""Messages that go to one partition together, in as few batches as their topic takes.
+
+One idea: try them as one batch; what the topic refuses is tried in halves, until each message that it does not take
+stands alone with its refusal, and holds up no other.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from aiokafka.partitioner import murmur2
+
+from braidmq.core.admission import Admission
+from braidmq.model import BraidError, Message
+from braidmq.records import Batch, batch_messages
+
+
+class Loaded(NamedTuple):
+    """A run of the messages, from one place up to another, and the batch that they became, or why they did not."""
+
+    begin: int
+    end: int
+    batch: Batch | BraidError
+
+
+def partition_for(key: bytes, partitions: int) -> int:
+    """The same for a key for ever, and the one that Kafka's producers choose."""
+    return int((murmur2(key) & 0x7FFFFFFF) % partitions)
+
+
+def loaded(messages: Sequence[Message], admission: Admission, now_ms: int) -> Iterator[Loaded]:
+    """Batches of all the messages, in order."""
+    begin = size_bytes = 0
+    for place, message in enumerate(messages):
+        size_bytes += len(message.body or b"")
+        if size_bytes > admission.message_bytes_max and place > begin:
+            yield from _tried(messages, begin, place, admission, now_ms)
+            begin, size_bytes = place, len(message.body or b"")
+    if begin < len(messages):
+        yield from _tried(messages, begin, len(messages), admission, now_ms)
+
+
+def _tried(messages: Sequence[Message], begin: int, end: int, admission: Admission, now_ms: int) -> Iterator[Loaded]:
+    try:
+        batch = batch_messages(messages[begin:end])
+        yield Loaded(begin, end, admission.admit_messages(batch, now_ms))
+    except BraidError as refusal:
+        if end - begin == 1:
+            yield Loaded(begin, end, refusal)
+            return
+        middle = (begin + end) // 2
+        yield from _tried(messages, begin, middle, admission, now_ms)
+        yield from _tried(messages, middle, end, admission, now_ms)
