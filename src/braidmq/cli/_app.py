@@ -5,7 +5,18 @@ from typing import Annotated
 
 import typer
 
-from braidmq.cli._options import ConfigFile, Data, Flush, Http, Kafka, Output, Sets, load_settings, wants_json
+from braidmq.cli._options import (
+    ConfigFile,
+    Data,
+    Flush,
+    Http,
+    Kafka,
+    Output,
+    RocketMQ,
+    Sets,
+    load_settings,
+    wants_json,
+)
 from braidmq.settings import READY_FILE_VARIABLE
 
 app = typer.Typer(
@@ -35,6 +46,7 @@ def up(
     flush: Flush = None,
     http: Http = None,
     kafka: Kafka = None,
+    rocketmq: RocketMQ = None,
     sets: Sets = None,
     ready_file: ReadyFile = None,
 ) -> None:
@@ -43,14 +55,14 @@ def up(
     Exit status: 0 stopped, 1 failed, 2 wrong usage or setting, 3 storage full, damaged or failed.
     """
     named = {"data": ("node.data", data), "flush": ("log.flush", flush)}
-    loaded = load_settings(config, sets, **named, **_listeners(http, kafka))
+    loaded = load_settings(config, sets, **named, **_listeners(http, kafka, rocketmq))
     from braidmq.cli._up import run_node  # the whole node: not before the settings are known to be right
 
     raise typer.Exit(run_node(loaded.settings, ready_file))
 
 
-def _listeners(http: str | None, kafka: str | None) -> dict[str, tuple[str, str | None]]:
-    return {"http": ("http.listen", http), "kafka": ("kafka.listen", kafka)}
+def _listeners(http: str | None, kafka: str | None, rocketmq: str | None) -> dict[str, tuple[str, str | None]]:
+    return {"http": ("http.listen", http), "kafka": ("kafka.listen", kafka), "rocketmq": ("rocketmq.listen", rocketmq)}
 
 
 @app.command()
@@ -59,6 +71,7 @@ def doctor(
     config: ConfigFile = None,
     http: Http = None,
     kafka: Kafka = None,
+    rocketmq: RocketMQ = None,
     sets: Sets = None,
     output: Output = "table",
 ) -> None:
@@ -69,7 +82,7 @@ def doctor(
     from braidmq.cli._doctor import run_doctor
 
     as_json = wants_json(output)
-    loaded = load_settings(config, sets, data=("node.data", data), **_listeners(http, kafka))
+    loaded = load_settings(config, sets, data=("node.data", data), **_listeners(http, kafka, rocketmq))
     raise typer.Exit(run_doctor(loaded.settings, as_json=as_json))
 
 

@@ -20,6 +20,14 @@ Http = Annotated[str | None, typer.Option(metavar="HOST:PORT|off", help="Where H
 Kafka = Annotated[
     str | None, typer.Option(metavar="HOST:PORT|off", help="Where Kafka clients connect. Default: 127.0.0.1:9092")
 ]
+RocketMQ = Annotated[
+    str | None,
+    typer.Option(
+        "--rocketmq",
+        metavar="HOST:PORT|off",
+        help="Where RocketMQ clients find name server and broker. Default: 127.0.0.1:9876",
+    ),
+]
 Sets = Annotated[
     list[str] | None,
     typer.Option("--set", "-s", metavar="KEY=VALUE", help="Any setting, such as log.segment_bytes=32MiB; repeatable."),

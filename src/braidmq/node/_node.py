@@ -19,7 +19,10 @@ from braidmq.core.delivery import Delivery
 from braidmq.core.groups import GroupLimits, Groups
 from braidmq.core.halves import HalfLimits, Halves
 from braidmq.core.health import Health
+from braidmq.core.members import Members
 from braidmq.core.metrics import Metric, MetricSource
+from braidmq.core.publish import Publisher, PublishLimits
+from braidmq.core.pull import Puller
 from braidmq.core.timers import Timers
 from braidmq.core.timing import LoopClock
 from braidmq.core.topics import Topics
@@ -34,6 +37,7 @@ from braidmq.node._metrics import log_metrics, node_metrics
 from braidmq.node._reconcile import reconcile
 from braidmq.protocols.kafka import FetchSessions, KafkaListener, KafkaServices, NodeFacts, subscribed_topics
 from braidmq.protocols.listener import Address, Listener
+from braidmq.protocols.rocketmq import BrokerFacts, RocketMQListener, RocketMQServices
 from braidmq.settings import Settings
 from braidmq.store import Catalog, GroupStates, HalfRows, Store, TimerRows, TransactionRows
 
@@ -52,6 +56,9 @@ class Node:
     groups: Groups
     timers: Timers
     halves: Halves
+    publisher: Publisher
+    puller: Puller
+    members: Members
     cluster_id: str
 
     def __init__(self, settings: Settings) -> None:
@@ -119,6 +126,23 @@ class Node:
         self._open.push_async_callback(self.groups.close)
         self.transactions = await self._recovered_transactions(store)
         await self._start_deferring(store)
+        self._wire_queues()
+
+    def _wire_queues(self) -> None:
+        """What protocols need whose messages come and go one by one."""
+        clock = LoopClock()
+        publish = self.settings.publish
+        self.publisher = Publisher(
+            self.log,
+            self._admissions,
+            self.timers,
+            self.halves,
+            clock.now_ms,
+            limits=PublishLimits(body_bytes_max=publish.body_bytes_max, deferred_bytes_max=publish.deferred_bytes_max),
+        )
+        self.puller = Puller(self.log)
+        self.members = Members(clock)
+        self._metric_sources.append(self.members.metrics)
 
     async def _start_deferring(self, store: Store) -> None:
         """Messages that come to their topics later: at a time, or when their producer says so."""
@@ -205,7 +229,41 @@ class Node:
             )
             self._metric_sources.append(listener.metrics)
             listeners.append(listener)
+        if self.settings.rocketmq.listen:
+            rocketmq = self._rocketmq_listener()
+            self._metric_sources.append(rocketmq.metrics)
+            listeners.append(rocketmq)
         return listeners
+
+    def _rocketmq_listener(self) -> RocketMQListener:
+        rocketmq = self.settings.rocketmq
+        services = RocketMQServices(
+            facts=BrokerFacts(
+                cluster=rocketmq.cluster,
+                broker=rocketmq.broker or self.settings.node.name.replace(".", "-"),
+                auto_create=self.settings.topics.auto_create == "on",
+                new_group_from_start=rocketmq.new_group_from_start == "on",
+            ),
+            log=self.log,
+            catalog=self.catalog,
+            topics=self.topics,
+            groups=self.groups,
+            members=self.members,
+            publisher=self.publisher,
+            puller=self.puller,
+            timers=self.timers,
+            halves=self.halves,
+        )
+        return RocketMQListener(
+            rocketmq.listen,
+            rocketmq.broker_listen,
+            services,
+            with_vip=rocketmq.vip == "on",
+            request_bytes_max=rocketmq.request_bytes_max,
+            buffer_bytes_max=rocketmq.buffer_bytes_max,
+            connections_max=rocketmq.connections_max,
+            idle_s=rocketmq.idle_s,
+        )
 
     def _kafka_services(self) -> KafkaServices:
         kafka = self.settings.kafka

@@ -235,6 +235,84 @@ class KafkaSettings(Section, frozen=True):
     ] = 604_800
 
 
+class PublishSettings(Section, frozen=True):
+    """Messages that come one by one, as RocketMQ's do."""
+
+    body_bytes_max: Annotated[
+        int, Meta(description="How large the body of a message may be.", ge=1024, le=64 * MIB)
+    ] = 4 * MIB
+    deferred_bytes_max: Annotated[
+        int,
+        Meta(
+            description="The same for messages that wait in the store: delayed and transactional ones.",
+            ge=1024,
+            le=64 * MIB,
+        ),
+    ] = 64 * 1024
+
+
+class RocketMQSettings(Section, frozen=True):
+    """The RocketMQ protocol (remoting): name server and broker."""
+
+    listen: Annotated[
+        tuple[Endpoint, ...],
+        Meta(
+            description="What RocketMQ clients are given as the name server: one address or several with commas"
+            " between them; `off` turns RocketMQ off. The broker is there, too. `0.0.0.0:9876 as mq.example:9876`"
+            " tells clients another address."
+        ),
+    ] = (Endpoint(Address("127.0.0.1", 9876)),)
+    broker_listen: Annotated[
+        tuple[Endpoint, ...],
+        Meta(
+            description="Addresses of the broker of their own, such as `127.0.0.1:10911`: clients that asked for a"
+            " route are sent there. `off` leaves everything on one port."
+        ),
+    ] = ()
+    vip: Annotated[
+        Literal["on", "off"],
+        Meta(
+            description="Whether the broker listens two ports lower, too, for clients that use the VIP channel."
+            " Not where the system chooses the port."
+        ),
+    ] = "on"
+    cluster: Annotated[str, Meta(description="The cluster's name in routes.", pattern=r"^[%|a-zA-Z0-9_-]{1,127}$")] = (
+        "DefaultCluster"
+    )
+    broker: Annotated[
+        str,
+        Meta(
+            description="This node's name among the brokers; empty means the node's name.",
+            pattern=r"^[%|a-zA-Z0-9_-]{0,127}$",
+        ),
+    ] = ""
+    new_group_from_start: Annotated[
+        Literal["on", "off"],
+        Meta(
+            description="Whether a group that is new to a queue begins at the queue's first message while it still has"
+            " that one and is small, whatever the group asks for. RocketMQ does the same."
+        ),
+    ] = "on"
+    request_bytes_max: Annotated[
+        int, Meta(description="The largest request that is taken.", ge=1024, le=1024 * MIB)
+    ] = 16 * MIB
+    buffer_bytes_max: Annotated[
+        int,
+        Meta(
+            description="How much of all clients' requests may lie in memory: being worked on, and again as much that"
+            " has not arrived whole.",
+            ge=MIB,
+            le=64 * 1024 * MIB,
+        ),
+    ] = 256 * MIB
+    connections_max: Annotated[
+        int, Meta(description="How many clients may be connected; more are closed at once.", ge=1, le=1_000_000)
+    ] = 20_000
+    idle_s: Annotated[
+        int, Meta(description="A client that is silent for so long is disconnected.", ge=1, le=86_400)
+    ] = 120
+
+
 class LoggingSettings(Section, frozen=True):
     """What the node says about itself on its error output."""
 
@@ -257,14 +335,21 @@ class Settings(Section, frozen=True):
     timers: TimersSettings = TimersSettings()
     halves: HalvesSettings = HalvesSettings()
     http: HttpSettings = HttpSettings()
+    publish: PublishSettings = PublishSettings()
     kafka: KafkaSettings = KafkaSettings()
+    rocketmq: RocketMQSettings = RocketMQSettings()
     logging: LoggingSettings = LoggingSettings()
 
     @property
     def listen(self) -> Mapping[str, tuple[Address, ...]]:
         """Where each listener that is turned on is to listen, by its section."""
         http = () if self.http.listen is None else (self.http.listen,)
-        chosen = {"http": http, "kafka": tuple(endpoint.listen for endpoint in self.kafka.listen)}
+        rocketmq = (*self.rocketmq.listen, *self.rocketmq.broker_listen) if self.rocketmq.listen else ()
+        chosen = {
+            "http": http,
+            "kafka": tuple(endpoint.listen for endpoint in self.kafka.listen),
+            "rocketmq": tuple(endpoint.listen for endpoint in rocketmq),
+        }
         return {name: addresses for name, addresses in chosen.items() if addresses}
 
     @property

@@ -146,6 +146,19 @@ class Timers:
         self._counts["recalled"] += 1
         return recalled
 
+    async def handle_of_message(self, topic: Topic, due_ms: int, message_id: str) -> str:
+        """The handle of a message that waits, for those who know it by its id and its time. Raises UnknownTimer,
+        TooLateToRecall, StoreFailed."""
+        after: str | None = None
+        while True:
+            listed = await self.page(topic=topic, from_ms=due_ms, until_ms=due_ms + 1, after=after, limit=1000)
+            for timer in listed:
+                if timer.message_id == message_id:
+                    return handle_of(timer.id)
+            if not listed:
+                raise UnknownTimer if due_ms > self._clock.now_ms() else TooLateToRecall
+            after = handle_of(listed[-1].id)
+
     # For operators.
 
     async def page(

@@ -6,6 +6,9 @@ often, when it was stored) travels in one small header, which no client of Rocke
 as its user wrote it: compression is RocketMQ's business between two of its clients, and no other client could undo
 it.
 
+How often a message was delivered in vain is a header under the name that RocketMQ has for it elsewhere, and not among
+the properties; the same goes for the time of birth of a message that came to its topic later.
+
 What a property cannot say is said as well as it can be: bytes that are no text and the separator become U+FFFD, a
 name that comes twice keeps its last value, and what does not fit the 32 KiB that RocketMQ has for all properties is
 left out.
@@ -16,7 +19,15 @@ import zlib
 from collections.abc import Iterable
 from typing import Final
 
-from braidmq.model import KEYS_HEADER, TAG_HEADER, Message
+from braidmq.model import (
+    ATTEMPT_HEADER,
+    BORN_HEADER,
+    ID_HEADER,
+    KEYS_HEADER,
+    SHARDING_KEY_HEADER,
+    TAG_HEADER,
+    Message,
+)
 from braidmq.model.errors import InvalidBatch
 from braidmq.protocols.rocketmq.codec._errors import MalformedMessage
 from braidmq.protocols.rocketmq.codec.ids import Host
@@ -38,16 +49,16 @@ ROCKETMQ_HEADER: Final = "__rocketmq"
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 """RocketMQ's limit for a body, where nothing else is configured."""
 
-_UNIQUE_ID_HEADER: Final = "UNIQ_KEY"
-_SHARDING_KEY_HEADER: Final = "__SHARDINGKEY"
-_FIRST: Final = (TAG_HEADER, KEYS_HEADER, _UNIQUE_ID_HEADER, _SHARDING_KEY_HEADER)
+_FIRST: Final = (TAG_HEADER, KEYS_HEADER, ID_HEADER, SHARDING_KEY_HEADER)
 _HOST_BITS: Final = BORN_HOST_IPV6 | STORE_HOST_IPV6
 _FRESH: Final = struct.Struct(">Biiqi")
-_RETRIED: Final = struct.Struct(">Biiqiiq")
+_PREPARED: Final = struct.Struct(">Biiqiq")
 _FRESH_KIND: Final = 1
-_RETRIED_KIND: Final = 2
+_PREPARED_KIND: Final = 2
 _CODECS: Final = {COMPRESSION_LZ4: Codec.LZ4, COMPRESSION_ZSTD: Codec.ZSTD}
 _NOWHERE: Final = Host(bytes(4), 0)
+_INT_MAX: Final = (1 << 31) - 1
+_LONG_MAX: Final = (1 << 63) - 1
 
 
 def message_of(stored: StoredMessage, body_bytes_max: int = BODY_BYTES_MAX) -> Message:
@@ -65,7 +76,10 @@ def message_of(stored: StoredMessage, body_bytes_max: int = BODY_BYTES_MAX) -> M
         sys_flag &= ~(COMPRESSED | COMPRESSION_MASK)
     properties = read_properties(stored.properties)
     properties.pop(ROCKETMQ_HEADER, None)
-    key = properties.get(_SHARDING_KEY_HEADER) or next(iter(properties.get(KEYS_HEADER, "").split()), None)
+    properties.pop(ATTEMPT_HEADER, None)
+    if stored.reconsume_times:
+        properties[ATTEMPT_HEADER] = str(stored.reconsume_times)
+    key = properties.get(SHARDING_KEY_HEADER) or next(iter(properties.get(KEYS_HEADER, "").split()), None)
     headers = [(name, value.encode(errors="replace")) for name, value in properties.items()]
     headers.append((ROCKETMQ_HEADER, _own_header(stored, sys_flag)))
     return Message(
@@ -86,9 +100,14 @@ def stored_message(message: Message, *, queue_id: int, physical_offset: int, sto
             own = value or b""
         else:
             properties[name] = "" if value is None else str(value, "utf-8", "replace")
-    if message.key is not None and KEYS_HEADER not in properties and _SHARDING_KEY_HEADER not in properties:
+    if message.key is not None and KEYS_HEADER not in properties and SHARDING_KEY_HEADER not in properties:
         _add_key(properties, message.key)
-    flag, sys_flag, store_ms, born_host, reconsume_times, prepared_offset = _read_own_header(own, message.born_ms)
+    flag, sys_flag, store_ms, born_host, prepared_offset = _read_own_header(own, message.born_ms)
+    reconsume_times = _number(properties.pop(ATTEMPT_HEADER, ""), 0, _INT_MAX)
+    born_ms = message.born_ms
+    if (born := properties.pop(BORN_HEADER, None)) is not None:
+        # It came to its topic later than it was sent: its record has the time of its coming.
+        store_ms, born_ms = born_ms, _number(born, born_ms, _LONG_MAX)
     return StoredMessage(
         topic=message.topic,
         body=message.body or b"",
@@ -98,7 +117,7 @@ def stored_message(message: Message, *, queue_id: int, physical_offset: int, sto
         physical_offset=physical_offset,
         flag=flag,
         sys_flag=sys_flag,
-        born_ms=message.born_ms,
+        born_ms=born_ms,
         born_host=born_host,
         store_ms=store_ms,
         store_host=store_host,
@@ -108,36 +127,32 @@ def stored_message(message: Message, *, queue_id: int, physical_offset: int, sto
 
 
 def _own_header(stored: StoredMessage, sys_flag: int) -> bytes:
-    host = stored.born_host
-    if stored.reconsume_times or stored.prepared_offset:
-        return (
-            _RETRIED.pack(
-                _RETRIED_KIND,
-                stored.flag,
-                sys_flag,
-                stored.store_ms,
-                host.port,
-                stored.reconsume_times,
-                stored.prepared_offset,
-            )
-            + host.ip
-        )
-    return _FRESH.pack(_FRESH_KIND, stored.flag, sys_flag, stored.store_ms, host.port) + host.ip
+    ip, port = stored.born_host
+    if stored.prepared_offset:
+        return _PREPARED.pack(_PREPARED_KIND, stored.flag, sys_flag, stored.store_ms, port, stored.prepared_offset) + ip
+    return _FRESH.pack(_FRESH_KIND, stored.flag, sys_flag, stored.store_ms, port) + ip
 
 
-def _read_own_header(data: bytes, born_ms: int) -> tuple[int, int, int, Host, int, int]:
+def _read_own_header(data: bytes, born_ms: int) -> tuple[int, int, int, Host, int]:
     """What the header says; for messages without one, or with one that is none of ours, what is true of any message."""
-    reconsume_times = prepared_offset = 0
+    prepared_offset = 0
     if len(data) - _FRESH.size in (4, 16) and data[0] == _FRESH_KIND:
         _, flag, sys_flag, store_ms, port = _FRESH.unpack_from(data)
         ip = data[_FRESH.size :]
-    elif len(data) - _RETRIED.size in (4, 16) and data[0] == _RETRIED_KIND:
-        _, flag, sys_flag, store_ms, port, reconsume_times, prepared_offset = _RETRIED.unpack_from(data)
-        ip = data[_RETRIED.size :]
+    elif len(data) - _PREPARED.size in (4, 16) and data[0] == _PREPARED_KIND:
+        _, flag, sys_flag, store_ms, port, prepared_offset = _PREPARED.unpack_from(data)
+        ip = data[_PREPARED.size :]
     else:
-        return 0, 0, born_ms, _NOWHERE, 0, 0
+        return 0, 0, born_ms, _NOWHERE, 0
     # Whatever a Kafka producer put there, the body is plain: nobody may be told to decompress it.
-    return flag, sys_flag & ~(COMPRESSED | COMPRESSION_MASK), store_ms, Host(ip, port), reconsume_times, prepared_offset
+    return flag, sys_flag & ~(COMPRESSED | COMPRESSION_MASK), store_ms, Host(ip, port), prepared_offset
+
+
+def _number(text: str, otherwise: int, most: int) -> int:
+    """The number that a header of any producer's says, if it is one that fits."""
+    if text.isascii() and text.isdigit() and len(text) < 20:
+        return min(int(text), most)
+    return otherwise
 
 
 def _properties_text(properties: dict[str, str]) -> str:

@@ -1,0 +1,269 @@
+"""One client's connection: requests in, answers out, each as soon as it is there. Hot path.
+
+Answers carry the number of their request, so their order is free: a pull that waits keeps nobody waiting. The other way
+round, the server asks clients on the same connection, with numbers of its own.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
+
+import structlog
+
+from braidmq.model import BraidError
+from braidmq.protocols.framed import FramedConnection
+from braidmq.protocols.framed import Home as FramedHome
+from braidmq.protocols.listener import Address
+from braidmq.protocols.rocketmq._call import NO_FIELDS, Answer, Call
+from braidmq.protocols.rocketmq._operations import Later, Result, operations
+from braidmq.protocols.rocketmq._services import BROKER_VERSION, RocketMQServices
+from braidmq.protocols.rocketmq.codec import (
+    ONEWAY_FLAG,
+    RESPONSE_FLAG,
+    Command,
+    Host,
+    MalformedFrame,
+    RequestCode,
+    ResponseCode,
+    Unencodable,
+    decode_command,
+    encode_command,
+    encode_head,
+    read_header,
+)
+from braidmq.protocols.rocketmq.codec.headers import CustomHeader
+
+UNKNOWN_CODE: Final = -1
+"""What requests are counted under that nobody knows."""
+NO_HEADER: Final = CustomHeader()
+_UNDER_WAY_MAX: Final = 16_384
+"""More requests than this of one client are not read before some are answered."""
+_ASKED_MAX: Final = 1_024
+_LARGE_BODY_BYTES: Final = 4096
+
+_logger = structlog.get_logger(__name__)
+
+
+class ClientGone(BraidError):
+    """The client's connection has ended."""
+
+    code = "client_gone"
+
+
+class ClientSilent(BraidError):
+    """The client did not answer in time."""
+
+    code = "client_silent"
+
+
+class Home(FramedHome, Protocol):
+    """What a connection needs of its listener."""
+
+    services: RocketMQServices
+    requests: Counter[int]
+    """How many there were, by code."""
+
+    def broker_address(self, here: Address) -> Address:
+        """Where a client that reached us here reaches the broker."""
+        ...
+
+
+class Connection(FramedConnection):
+    """Made by the listener for each client."""
+
+    __slots__ = (
+        "_asked",
+        "_is_write_due",
+        "_opaque",
+        "_tasks",
+        "_under_way",
+        "born_host",
+        "broker",
+        "services",
+        "store_host",
+    )
+
+    frame_bytes_min = 4
+    _home: Home
+
+    def __init__(self, home: Home, advertise: Callable[[Address], Address]) -> None:
+        super().__init__(home, advertise)
+        self.services = home.services
+        self._tasks: set[asyncio.Future[Any]] = set()
+        self._under_way = 0
+        self._is_write_due = False
+        self._opaque = 0
+        self._asked: dict[int, asyncio.Future[Command]] = {}
+        """What this client was asked and has not answered, by number."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self.broker = self._home.broker_address(self.here)
+        """The address of the broker, as this client is to know it."""
+        self.born_host = Host.of(*self.peer)
+        self.store_host = Host.of(*self.broker)
+
+    # Requests.
+
+    def _take(self, frame: bytes) -> None:
+        try:
+            command = decode_command(frame)
+        except MalformedFrame as error:
+            self._home.memory.free(len(frame))
+            self._refuse(error.message)
+            return
+        if command.flag & RESPONSE_FLAG:
+            self._home.memory.free(len(frame))
+            self._hear(command)
+            return
+        self._under_way += 1
+        self._begin(command, len(frame))
+
+    def _begin(self, command: Command, frame_bytes: int) -> None:
+        operation = operations.get(command.code)
+        call: Call[Any] = Call(command, NO_HEADER, self, frame_bytes)
+        if operation is None:
+            self._home.requests[UNKNOWN_CODE] += 1
+            self.answer(call, _not_supported(command.code))
+            return
+        self._home.requests[command.code] += 1
+        try:
+            call.header = read_header(operation.handler.header, command.fields)
+            result = operation.handler.handle(call)
+        except BraidError as error:
+            self.answer(call, Answer.of_error(error))
+            return
+        except Exception as error:  # a fault of ours: this client is told, others go on
+            self._fault(call, error)
+            return
+        self._finish(call, result)
+
+    def _finish(self, call: Call[Any], result: Result) -> None:
+        if isinstance(result, Answer):
+            self.answer(call, result)
+            return
+        if isinstance(result, Later):
+            return
+        task: asyncio.Future[Any] = asyncio.ensure_future(result, loop=self._loop)
+        self._tasks.add(task)
+        task.add_done_callback(lambda done: self._task_done(call, done))
+
+    def _task_done(self, call: Call[Any], task: "asyncio.Future[Any]") -> None:
+        self._tasks.discard(task)
+        if task.cancelled():
+            self._free(call)
+        elif (error := task.exception()) is None:
+            self._finish(call, task.result())
+        elif isinstance(error, BraidError):
+            self.answer(call, Answer.of_error(error))
+        else:
+            self._fault(call, error)
+
+    def _fault(self, call: Call[Any], error: BaseException) -> None:
+        _logger.error("rocketmq request failed", code=call.command.code, client=self.peer.host, exc_info=error)
+        self.answer(call, Answer(ResponseCode.SYSTEM_ERROR, remark="the server made a mistake; its log says which"))
+
+    # Answers.
+
+    def answer(self, call: Call[Any], answer: Answer) -> None:
+        """Send the answer, unless nobody waits for it, with all others of this turn."""
+        self._free(call)
+        request = call.command
+        if request.flag & ONEWAY_FLAG or self._transport.is_closing():
+            return
+        code, fields, body, remark = answer
+        command = Command(
+            code=code,
+            opaque=request.opaque,
+            flag=RESPONSE_FLAG,
+            fields=fields,  # type: ignore[arg-type]  # written, never changed
+            remark=remark,
+            version=BROKER_VERSION,
+            serialization=request.serialization,
+        )
+        try:
+            head = encode_head(command, len(body))
+        except Unencodable:
+            _logger.exception("rocketmq answer cannot be written", client=self.peer.host)
+            self._transport.abort()
+            return
+        if len(body) >= _LARGE_BODY_BYTES:
+            self._output += (head, body)
+        else:
+            self._output.append(head + body if body else head)
+        self._write_soon()
+
+    def _free(self, call: Call[Any]) -> None:
+        self._under_way -= 1
+        self._home.memory.free(call.frame_bytes)
+
+    def _write_soon(self) -> None:
+        if not self._is_write_due:
+            self._is_write_due = True
+            self._loop.call_soon(self._write_due)
+
+    def _write_due(self) -> None:
+        self._is_write_due = False
+        self._write_output()
+        if not self._is_reading:
+            self._regulate()
+
+    # Asking the client.
+
+    def tell(self, code: RequestCode, fields: Mapping[str, str], body: bytes = b"") -> bool:
+        """Send a request that wants no answer; False where the client has gone."""
+        return self._send(code, fields, body, ONEWAY_FLAG) is not None
+
+    async def ask(
+        self, code: RequestCode, fields: Mapping[str, str] = NO_FIELDS, body: bytes = b"", *, timeout_s: float = 5.0
+    ) -> Command:
+        """Send a request, and wait for its answer. Raises ClientGone, ClientSilent."""
+        if len(self._asked) >= _ASKED_MAX or (opaque := self._send(code, fields, body, 0)) is None:
+            raise ClientGone
+        answered: asyncio.Future[Command] = self._loop.create_future()
+        self._asked[opaque] = answered
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await answered
+        except TimeoutError as error:
+            raise ClientSilent from error
+        finally:
+            self._asked.pop(opaque, None)
+
+    def _send(self, code: RequestCode, fields: Mapping[str, str], body: bytes, flag: int) -> int | None:
+        if self._transport.is_closing():
+            return None
+        self._opaque = (self._opaque + 1) & 0x7FFFFFFF
+        command = Command(code=code, opaque=self._opaque, flag=flag, fields=dict(fields), body=body)
+        command.version = BROKER_VERSION
+        self._output.append(encode_command(command))
+        self._write_soon()
+        return self._opaque
+
+    def _hear(self, command: Command) -> None:
+        asked = self._asked.get(command.opaque)
+        if asked is not None and not asked.done():
+            asked.set_result(command)
+
+    # The base's questions.
+
+    def _is_busy(self) -> bool:
+        return self._under_way >= _UNDER_WAY_MAX
+
+    def _lost(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        for asked in self._asked.values():
+            if not asked.done():
+                asked.set_exception(ClientGone())
+        self.services.members.lost(self)
+
+    @property
+    def is_idle(self) -> bool:
+        """Tasks are pulls that wait, and what a client asked of the catalog: only the rest changes messages."""
+        return self._under_way <= len(self._tasks)
+
+
+def _not_supported(code: int) -> Answer:
+    return Answer(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark=f"request code {code} is not supported")

@@ -1,0 +1,54 @@
+"""What all sends have in common: the message that was sent, and the answer to it."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from braidmq.model import ID_HEADER, Message
+from braidmq.protocols.rocketmq._call import Answer, Call
+from braidmq.protocols.rocketmq._unique_ids import UniqueIds
+from braidmq.protocols.rocketmq.codec import ResponseCode, StoredMessage
+from braidmq.protocols.rocketmq.codec.headers import SendMessageRequestHeader, SendMessageRequestHeaderV2
+
+SendHeader = SendMessageRequestHeader | SendMessageRequestHeaderV2
+
+_EVERY_ANSWER: Final = {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
+"""Clients take these for granted."""
+_ID_PROPERTY: Final = f"{ID_HEADER}\x01"
+
+_unique_ids = UniqueIds()
+
+
+def sent_message(call: Call[SendHeader], body: bytes, properties: str, flag: int) -> StoredMessage:
+    """The message with all that is known of it now. One without a unique id is given one."""
+    header, connection = call.header, call.connection
+    if _ID_PROPERTY not in properties:
+        end = "" if not properties or properties.endswith("\x02") else "\x02"
+        properties = f"{properties}{end}{_ID_PROPERTY}{_unique_ids.next(connection.store_host)}\x02"
+    return StoredMessage(
+        topic=header.topic,
+        body=body,
+        properties=properties,
+        flag=flag,
+        sys_flag=header.sys_flag,
+        born_ms=header.born_timestamp,
+        born_host=connection.born_host,
+        store_ms=time.time_ns() // 1_000_000,
+        reconsume_times=max(header.reconsume_times or 0, 0),
+    )
+
+
+def sent_answer(
+    msg_id: str, queue_id: int, queue_offset: int, messages: Sequence[Message], more: Mapping[str, str] | None = None
+) -> Answer:
+    """`msg_id` are the offset ids, with commas between them; clients show the unique ids to their users."""
+    fields = {
+        "msgId": msg_id,
+        "queueId": str(queue_id),
+        "queueOffset": str(queue_offset),
+        "transactionId": messages[0].id or "",
+        **_EVERY_ANSWER,
+    }
+    if more:
+        fields.update(more)
+    return Answer(ResponseCode.SUCCESS, fields)

@@ -1,0 +1,41 @@
+"""What the handlers of this protocol reach for: the core's services, and who this node is to RocketMQ clients."""
+
+from typing import Final, NamedTuple
+
+from braidmq.core.groups import Groups
+from braidmq.core.halves import Halves
+from braidmq.core.members import Members
+from braidmq.core.publish import Publisher
+from braidmq.core.pull import Puller
+from braidmq.core.timers import Timers
+from braidmq.core.topics import Topics
+from braidmq.log import Log
+from braidmq.store import Catalog
+
+BROKER_VERSION: Final = 479
+"""What we say we are: 5.3.3. Clients ask for nothing that it does not have."""
+
+
+class BrokerFacts(NamedTuple):
+    """Who this node is, and how it behaves where RocketMQ leaves a choice."""
+
+    cluster: str
+    broker: str
+    auto_create: bool
+    new_group_from_start: bool
+    """A group that is new to a partition which still has its first message begins there, as with RocketMQ."""
+
+
+class RocketMQServices(NamedTuple):
+    """Made by the node, shared by all connections."""
+
+    facts: BrokerFacts
+    log: Log
+    catalog: Catalog
+    topics: Topics
+    groups: Groups
+    members: Members
+    publisher: Publisher
+    puller: Puller
+    timers: Timers
+    halves: Halves

@@ -1,0 +1,135 @@
+"""Pulling: messages of one queue from an offset on. Hot path.
+
+A pull that finds nothing waits, if its client allows, and is answered by the first message that its group wants. What
+the group wants is known from its heartbeats, unless the pull says so itself. A client that asks outside what is kept is
+told where to go on.
+"""
+
+from typing import Final
+
+from braidmq.core.access import Action, ResourceKind
+from braidmq.core.filters import Filter
+from braidmq.core.pull import Pulled
+from braidmq.log import Bounds, GroupOffset
+from braidmq.model import Topic
+from braidmq.model.errors import OffsetOutOfRange, UnknownSubscription
+from braidmq.protocols.rocketmq._call import Answer, Call
+from braidmq.protocols.rocketmq._delivered import encode_records
+from braidmq.protocols.rocketmq._filters import filter_of, kind_of
+from braidmq.protocols.rocketmq._operations import Result, answers
+from braidmq.protocols.rocketmq._queues import find_topic, queue_number
+from braidmq.protocols.rocketmq.codec import RequestCode, ResponseCode
+from braidmq.protocols.rocketmq.codec.headers import PullMessageRequestHeader
+
+COMMIT_FLAG: Final = 1
+SUSPEND_FLAG: Final = 2
+SUBSCRIPTION_FLAG: Final = 4
+
+MESSAGES_MAX: Final = 1024
+BYTES: Final = 256 << 10
+"""How much an answer holds unless its client asks for more."""
+BYTES_MAX: Final = 8 << 20
+WAIT_MAX_MS: Final = 60_000
+
+
+@answers(RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE, action=Action.CONSUME, resource=ResourceKind.TOPIC)
+def pull(call: Call[PullMessageRequestHeader]) -> Result:
+    header = call.header
+    topic = find_topic(call.services, header.topic)
+    number = queue_number(topic, header.queue_id)
+    chosen = _chosen(call)
+    if isinstance(chosen, Answer):
+        return chosen
+    if header.sys_flag & COMMIT_FLAG and header.commit_offset >= 0:
+        return _commit_and_pull(call, topic, number, chosen)
+    return _pull(call, topic, number, chosen)
+
+
+def _pull(call: Call[PullMessageRequestHeader], topic: Topic, number: int, chosen: Filter) -> Result:
+    header = call.header
+    is_waiting = header.sys_flag & SUSPEND_FLAG and header.suspend_timeout_millis > 0
+    try:
+        pulled = call.services.puller.pull_now(
+            number, header.queue_offset, chosen, count_max=_count_max(header), bytes_max=_bytes_max(header)
+        )
+    except OffsetOutOfRange:
+        return _moved(call, number)
+    if pulled is not None and (pulled.records or not is_waiting):
+        return _answer(call, topic, number, pulled)
+    return _wait(call, topic, number, chosen)
+
+
+async def _commit_and_pull(call: Call[PullMessageRequestHeader], topic: Topic, number: int, chosen: Filter) -> Answer:
+    header = call.header
+    await call.services.groups.commit(header.consumer_group, None, {number: GroupOffset(header.commit_offset)})
+    result = _pull(call, topic, number, chosen)
+    return result if isinstance(result, Answer) else await result  # type: ignore[misc]  # a pull is never LATER
+
+
+async def _wait(call: Call[PullMessageRequestHeader], topic: Topic, number: int, chosen: Filter) -> Answer:
+    header = call.header
+    wait_ms = header.suspend_timeout_millis if header.sys_flag & SUSPEND_FLAG else 0
+    try:
+        pulled = await call.services.puller.pull(
+            number,
+            header.queue_offset,
+            chosen,
+            count_max=_count_max(header),
+            bytes_max=_bytes_max(header),
+            wait_s=min(wait_ms, WAIT_MAX_MS) / 1000,
+        )
+    except OffsetOutOfRange:
+        return _moved(call, number)
+    return _answer(call, topic, number, pulled)
+
+
+def _chosen(call: Call[PullMessageRequestHeader]) -> Filter | Answer:
+    """What this reader wants. A client that has changed its mind since its last heartbeat is asked for another."""
+    header = call.header
+    if header.sys_flag & SUBSCRIPTION_FLAG:
+        expression = header.subscription or "*"
+        return filter_of(kind_of(header.expression_type, expression), expression)
+    interest = call.services.members.interest(header.consumer_group, header.topic, call.connection)
+    if interest is None:
+        raise UnknownSubscription(f"the consumer's subscription not exist: {header.consumer_group}, {header.topic}")
+    if interest.version < header.sub_version:
+        return Answer(ResponseCode.SUBSCRIPTION_NOT_LATEST, remark="the consumer's subscription not latest")
+    return filter_of(*interest.choice)
+
+
+def _count_max(header: PullMessageRequestHeader) -> int:
+    return max(1, min(header.max_msg_nums, MESSAGES_MAX))
+
+
+def _bytes_max(header: PullMessageRequestHeader) -> int:
+    asked = header.max_msg_bytes or 0
+    return min(asked, BYTES_MAX) if 0 < asked < (1 << 31) - 1 else BYTES
+
+
+def _answer(call: Call[PullMessageRequestHeader], topic: Topic, number: int, pulled: Pulled) -> Answer:
+    header = call.header
+    fields = _fields(pulled.next_offset, pulled.bounds)
+    if pulled.records:
+        body = encode_records(
+            pulled.records, topic.name, header.queue_id, number, store_host=call.connection.store_host
+        )
+        return Answer(ResponseCode.SUCCESS, fields, body)
+    if pulled.next_offset > header.queue_offset:
+        return Answer(ResponseCode.PULL_RETRY_IMMEDIATELY, fields, remark="NO_MATCHED_MESSAGE")
+    return Answer(ResponseCode.PULL_NOT_FOUND, fields, remark="OFFSET_OVERFLOW_ONE")
+
+
+def _moved(call: Call[PullMessageRequestHeader], number: int) -> Answer:
+    bounds = call.services.log.bounds(number)
+    next_offset = bounds.start if call.header.queue_offset < bounds.start else bounds.stable
+    remark = f"the offset {call.header.queue_offset} is not within {bounds.start} to {bounds.stable}"
+    return Answer(ResponseCode.PULL_OFFSET_MOVED, _fields(next_offset, bounds), remark=remark)
+
+
+def _fields(next_offset: int, bounds: Bounds) -> dict[str, str]:
+    return {
+        "suggestWhichBrokerId": "0",
+        "nextBeginOffset": str(next_offset),
+        "minOffset": str(bounds.start),
+        "maxOffset": str(bounds.stable),
+    }

@@ -1,0 +1,130 @@
+"""Sending: one message, or several for one queue. Hot path.
+
+The body lies in the log as its user wrote it: what the client compressed is opened here. Whatever is refused is refused
+before anything is stored, with the reason; what is answered is kept.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from braidmq.core.access import Action, ResourceKind
+from braidmq.core.publish import Published
+from braidmq.model import DEFAULT_INSTANCE, BraidError, Message, Topic
+from braidmq.model.errors import InvalidMessage, InvalidName, UnknownTopic
+from braidmq.protocols.rocketmq._call import Answer, Call
+from braidmq.protocols.rocketmq._deferred import DEFERRING_PROPERTIES, send_deferred
+from braidmq.protocols.rocketmq._operations import LATER, Later, Result, answers
+from braidmq.protocols.rocketmq._queues import (
+    DEAD_LETTER_PREFIX,
+    DEFAULT_TOPIC_QUEUES,
+    RETRY_PREFIX,
+    TRACE_TOPIC,
+    made_topic,
+    queue_number,
+)
+from braidmq.protocols.rocketmq._sending import SendHeader, sent_answer, sent_message
+from braidmq.protocols.rocketmq.codec import RequestCode
+from braidmq.protocols.rocketmq.codec.ids import physical_offset, write_offset_id
+from braidmq.protocols.rocketmq.codec.mapping import message_of
+from braidmq.protocols.rocketmq.codec.messages import decode_batch, read_properties
+
+TOPIC_LENGTH_MAX: Final = 127
+RETRY_TOPIC_LENGTH_MAX: Final = 255
+FORBIDDEN_TOPICS: Final = frozenset(
+    {
+        "SCHEDULE_TOPIC_XXXX",
+        "RMQ_SYS_TRANS_HALF_TOPIC",
+        "RMQ_SYS_TRANS_OP_HALF_TOPIC",
+        "TRANS_CHECK_MAX_TIME_TOPIC",
+        "SELF_TEST_TOPIC",
+        "OFFSET_MOVED_EVENT",
+    }
+)
+"""Where RocketMQ keeps things of its own. Here they lie elsewhere, but nothing may pass for them."""
+
+
+@answers(
+    RequestCode.SEND_MESSAGE,
+    RequestCode.SEND_MESSAGE_V2,
+    RequestCode.SEND_BATCH_MESSAGE,
+    action=Action.PUBLISH,
+    resource=ResourceKind.TOPIC,
+)
+def send(call: Call[SendHeader]) -> Result:
+    topic = call.services.catalog.topic(DEFAULT_INSTANCE, call.header.topic)
+    return _make_and_send(call) if topic is None else _send(call, topic)
+
+
+async def _make_and_send(call: Call[SendHeader]) -> Answer | Later:
+    result = _send(call, await _made_topic(call))
+    return result if isinstance(result, Answer | Later) else await result
+
+
+async def _made_topic(call: Call[SendHeader]) -> Topic:
+    header, services = call.header, call.services
+    name = header.topic
+    check_topic(name)
+    if name.startswith((RETRY_PREFIX, DEAD_LETTER_PREFIX)) or name == TRACE_TOPIC:
+        return await made_topic(services, name, 1)
+    if not services.facts.auto_create:
+        raise UnknownTopic(f"topic[{name}] not exist, apply first please!")
+    return await made_topic(services, name, max(1, min(header.default_topic_queue_nums, DEFAULT_TOPIC_QUEUES)))
+
+
+def _send(call: Call[SendHeader], topic: Topic) -> Result:
+    header = call.header
+    if header.queue_id >= len(topic.partition_numbers):
+        queue_number(topic, header.queue_id)
+    if call.command.code == RequestCode.SEND_BATCH_MESSAGE or header.batch:
+        return _send_batch(call, topic)
+    properties = header.properties or ""
+    if any(name in properties for name in DEFERRING_PROPERTIES):
+        return send_deferred(call, topic, read_properties(properties))
+    message = _message(call, call.command.body, properties, header.flag)
+    _publish(call, topic, (message,))
+    return LATER
+
+
+def _send_batch(call: Call[SendHeader], topic: Topic) -> Later:
+    if topic.name.startswith(RETRY_PREFIX):
+        raise InvalidMessage(f"batch request does not support retry group {topic.name}")
+    batch = decode_batch(call.command.body)
+    if not batch:
+        raise InvalidMessage("the batch holds no message")
+    for each in batch:
+        if any(name in each.properties for name in DEFERRING_PROPERTIES):
+            raise InvalidMessage("messages of a batch can neither be delayed nor transactional")
+    _publish(call, topic, [_message(call, each.body, each.properties, each.flag) for each in batch])
+    return LATER
+
+
+def _message(call: Call[SendHeader], body: bytes, properties: str, flag: int) -> Message:
+    return message_of(sent_message(call, body, properties, flag))
+
+
+def _publish(call: Call[SendHeader], topic: Topic, messages: Sequence[Message]) -> None:
+    connection = call.connection
+
+    def on_done(fate: Published | BraidError) -> None:
+        if isinstance(fate, BraidError):
+            call.fail(fate)
+            return
+        number = topic.partition_numbers[fate.partition]
+        host, offset = connection.store_host, fate.offset
+        if len(messages) == 1:
+            msg_id = write_offset_id(host, physical_offset(number, offset))
+        else:
+            places = range(offset, offset + len(messages))
+            msg_id = ",".join(write_offset_id(host, physical_offset(number, each)) for each in places)
+        call.reply(sent_answer(msg_id, fate.partition, offset, messages))
+
+    call.services.publisher.publish(topic, messages, on_done, partition=max(call.header.queue_id, -1))
+
+
+def check_topic(name: str) -> None:
+    """Raises InvalidName for what RocketMQ does not take either."""
+    limit = RETRY_TOPIC_LENGTH_MAX if name.startswith((RETRY_PREFIX, DEAD_LETTER_PREFIX)) else TOPIC_LENGTH_MAX
+    if not name or len(name) > limit:
+        raise InvalidName(f"The specified topic has {len(name)} characters; it may have 1 to {limit}.")
+    if name in FORBIDDEN_TOPICS:
+        raise InvalidName(f"Sending message to topic[{name}] is forbidden.")
