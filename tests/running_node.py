@@ -41,6 +41,8 @@ class RunningNode:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("BRAID_")}
         self._out, self._err = (folder / "out").open("w+"), (folder / "err").open("w+")
         command = [sys.executable, "-m", "braidmq", "up", "--ready-file", str(self.ready_file), *arguments]
+        if "--rocketmq" not in arguments:
+            command += ["--rocketmq", "off"]
         self.process = subprocess.Popen(
             command, cwd=folder, stdout=self._out, stderr=self._err, env=inherited | environment
         )
@@ -63,6 +65,12 @@ class RunningNode:
     def bootstrap(self) -> str:
         """Where Kafka clients begin."""
         host, port = self.ready["listeners"]["kafka"][0]
+        return f"{host}:{port}"
+
+    @property
+    def name_server(self) -> str:
+        """Where RocketMQ clients begin."""
+        host, port = self.ready["listeners"]["rocketmq"][0]
         return f"{host}:{port}"
 
     @property

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from braidmq.model import Message, Topic
 from braidmq.node import Node
-from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, Settings
+from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, RocketMQSettings, Settings
 
 TOPIC = "orders"
 WORKERS = 8
@@ -20,7 +20,12 @@ DELAY_MAX_MS = 150
 
 
 def settings_for(folder: Path) -> Settings:
-    return Settings(node=NodeSettings(data=folder), http=HttpSettings(listen=None), kafka=KafkaSettings(listen=()))
+    return Settings(
+        node=NodeSettings(data=folder),
+        http=HttpSettings(listen=None),
+        kafka=KafkaSettings(listen=()),
+        rocketmq=RocketMQSettings(listen=()),
+    )
 
 
 def tell(*words: object) -> None:

@@ -19,7 +19,7 @@ from braidmq.log.embedded import EmbeddedLog
 from braidmq.model import Transaction, TransactionState
 from braidmq.node import Node
 from braidmq.protocols.listener import Address, Endpoint
-from braidmq.settings import HttpSettings, KafkaSettings, LogSettings, NodeSettings, Settings
+from braidmq.settings import HttpSettings, KafkaSettings, LogSettings, NodeSettings, RocketMQSettings, Settings
 from braidmq.store import TransactionRows
 
 Call = Callable[..., Awaitable[Any]]
@@ -118,6 +118,7 @@ async def main(folder: str, point: str) -> None:
         node=NodeSettings(data=Path(folder)),
         http=HttpSettings(listen=None),
         kafka=KafkaSettings(listen=(Endpoint(Address("127.0.0.1", 0)),)),
+        rocketmq=RocketMQSettings(listen=()),
         log=LogSettings(journal_file_bytes=1 << 20),
     )
     node = await Node.start(settings)

@@ -9,7 +9,7 @@ import pytest
 
 from braidmq.node import Node
 from braidmq.protocols.listener import Address, Endpoint
-from braidmq.settings import HttpSettings, KafkaSettings, LogSettings, NodeSettings, Settings
+from braidmq.settings import HttpSettings, KafkaSettings, LogSettings, NodeSettings, RocketMQSettings, Settings
 from kafka_support import RawClient
 
 StartNode = Callable[..., Awaitable[Node]]
@@ -26,6 +26,7 @@ async def start_node(tmp_path: Path) -> AsyncIterator[StartNode]:
             "node": NodeSettings(data=tmp_path / "data", drain_ms=100),
             "http": HttpSettings(listen=None),
             "kafka": KafkaSettings(listen=FREE),
+            "rocketmq": RocketMQSettings(listen=()),
             "log": LogSettings(flush="interval"),
         }
         node = await Node.start(Settings(**chosen | sections))

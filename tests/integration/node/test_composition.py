@@ -19,16 +19,31 @@ from braidmq.node import Node
 from braidmq.node._metrics import log_metrics
 from braidmq.protocols.listener import Address
 from braidmq.records import batch_messages
-from braidmq.settings import HttpSettings, KafkaSettings, LogSettings, NodeSettings, Settings, StoreSettings
+from braidmq.settings import (
+    HttpSettings,
+    KafkaSettings,
+    LogSettings,
+    NodeSettings,
+    RocketMQSettings,
+    Settings,
+    StoreSettings,
+)
 from braidmq.store import Catalog, Store
 
 NO_HTTP = HttpSettings(listen=None)
 NO_KAFKA = KafkaSettings(listen=())
+NO_ROCKETMQ = RocketMQSettings(listen=())
 ANY_PORT = HttpSettings(listen=Address("127.0.0.1", 0))
 
 
 def settings_for(folder: Path, http: HttpSettings = NO_HTTP, store_url: str = "") -> Settings:
-    return Settings(node=NodeSettings(data=folder), http=http, kafka=NO_KAFKA, store=StoreSettings(url=store_url))
+    return Settings(
+        node=NodeSettings(data=folder),
+        http=http,
+        kafka=NO_KAFKA,
+        rocketmq=NO_ROCKETMQ,
+        store=StoreSettings(url=store_url),
+    )
 
 
 async def topic_in_catalog_only(settings: Settings, name: str = "orders") -> Topic:
@@ -170,7 +185,7 @@ from pathlib import Path
 from braidmq.cli._up import run_node
 from braidmq.model.errors import StorageFailed
 from braidmq.node import Node
-from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, Settings
+from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, RocketMQSettings, Settings
 
 class Failing(Node):
     async def failed(self):
@@ -180,7 +195,7 @@ class Failing(Node):
 import braidmq.cli._up as up
 up.Node = Failing
 settings = Settings(node=NodeSettings(data=Path(sys.argv[1])), http=HttpSettings(listen=None),
-                    kafka=KafkaSettings(listen=()))
+                    kafka=KafkaSettings(listen=()), rocketmq=RocketMQSettings(listen=()))
 sys.exit(run_node(settings, None))
 """
     ended = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False)

@@ -8,7 +8,7 @@ from pathlib import Path
 from braidmq.model import Message, Topic
 from braidmq.node import Node
 from braidmq.records import messages_of, parse_batch
-from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, Settings
+from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, RocketMQSettings, Settings
 
 LIMIT_S = 20.0
 LATE_MAX_MS = 2_000
@@ -16,7 +16,12 @@ LATE_MAX_MS = 2_000
 
 
 def settings_for(folder: Path) -> Settings:
-    return Settings(node=NodeSettings(data=folder), http=HttpSettings(listen=None), kafka=KafkaSettings(listen=()))
+    return Settings(
+        node=NodeSettings(data=folder),
+        http=HttpSettings(listen=None),
+        kafka=KafkaSettings(listen=()),
+        rocketmq=RocketMQSettings(listen=()),
+    )
 
 
 def now_ms() -> int:

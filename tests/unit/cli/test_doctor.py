@@ -27,6 +27,10 @@ tmpfs /mnt/with\\040space/memory tmpfs rw 0 0
 """
 
 
+FREE = "127.0.0.1:0"
+NOT_ASKED = ("--kafka", "off", "--rocketmq", "off")
+
+
 @pytest.fixture
 def taken_port() -> Iterator[int]:
     with socket.socket() as listening:
@@ -40,20 +44,18 @@ def findings(ended: Any) -> dict[str, dict[str, str]]:
 
 
 def test_a_fit_machine_gets_a_line_for_each_check_and_status_0(braid: Braid, tmp_path: Path) -> None:
-    ended = braid("doctor", "--data", str(tmp_path / "new"), "--http", "127.0.0.1:0", "--kafka", "127.0.0.1:0")
-    checks = [line[6:18].strip() for line in ended.out.splitlines() if not line.startswith(" ")]
+    ended = braid("doctor", "--data", str(tmp_path / "new"), "--http", FREE, "--kafka", FREE, "--rocketmq", FREE)
+    checks = [line[6:21].strip() for line in ended.out.splitlines() if not line.startswith(" ")]
     assert ended.status == 0, ended.out
     assert checks == [
         "python", "file limits", "data folder", "disk space", "file system", "sync",
-        "http port", "kafka port", "database", "clock",
+        "http port", "kafka port", "rocketmq port", "database", "clock",
     ]  # fmt: skip
     assert not (tmp_path / "new").exists(), "the doctor only looks"
 
 
 def test_a_taken_port_fails_and_says_what_to_do(braid: Braid, tmp_path: Path, taken_port: int) -> None:
-    ended = braid(
-        "doctor", "-o", "json", "--data", str(tmp_path), "--http", f"127.0.0.1:{taken_port}", "--kafka", "off"
-    )
+    ended = braid(*("doctor", "-o", "json", "--data", str(tmp_path), "--http", f"127.0.0.1:{taken_port}"), *NOT_ASKED)
     finding = findings(ended)["http port"]
     assert ended.status == 1
     assert finding["standing"] == "fail"
@@ -73,8 +75,7 @@ def test_a_database_that_does_not_answer_fails_without_showing_its_password(brai
             str(tmp_path),
             "--http",
             "off",
-            "--kafka",
-            "off",
+            *NOT_ASKED,
             "--set",
             f"store.url={url}",
         )
@@ -88,7 +89,7 @@ def test_a_database_file_is_looked_into(braid: Braid, tmp_path: Path) -> None:
     with sqlite3.connect(file) as connection:
         connection.execute("CREATE TABLE t (x)")
     connection.close()
-    arguments = ("doctor", "-o", "json", "--data", str(tmp_path), "--http", "off", "--kafka", "off")
+    arguments = ("doctor", "-o", "json", "--data", str(tmp_path), "--http", "off", *NOT_ASKED)
     assert findings(braid(*arguments))["database"]["standing"] == "ok"
     file.write_bytes(b"this is not a database, and long enough to be seen as none" * 100)
     assert findings(braid(*arguments))["database"]["standing"] == "fail"

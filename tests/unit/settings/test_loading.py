@@ -41,7 +41,10 @@ def test_a_flag_beats_the_environment_which_beats_the_file(file: Path) -> None:
         ("[lgo]\nflush = 1", "there is no section [lgo]; did you mean log?"),
         (
             "[queue]\nlisten = 'x'",
-            "there is no section [queue]; known are: node, log, store, topics, timers, halves, http, kafka, logging",
+            (
+                "there is no section [queue]; known are: node, log, store, topics, timers, halves, http, publish, kafka,"
+                " rocketmq, logging"
+            ),
         ),
         ("[kafka]\nlisten = 'h:1 as'", "kafka.listen cannot be 'h:1 as'; it is HOST:PORT or HOST:PORT as HOST:PORT"),
         ("log = 1", "log is a section; write [log] and its keys below"),
@@ -123,8 +126,9 @@ def test_what_is_not_an_address_is_refused(text: str) -> None:
 
 def test_the_listeners_that_are_turned_on_are_found_by_their_section() -> None:
     here = (Address("127.0.0.1", 8400),)
-    assert load().settings.listen == {"http": here, "kafka": (Address("127.0.0.1", 9092),)}
-    assert load(environment={"BRAID_KAFKA_LISTEN": "off"}).settings.listen == {"http": here}
+    kafka, rocketmq = (Address("127.0.0.1", 9092),), (Address("127.0.0.1", 9876),)
+    assert load().settings.listen == {"http": here, "kafka": kafka, "rocketmq": rocketmq}
+    assert load(environment={"BRAID_KAFKA_LISTEN": "off"}).settings.listen == {"http": here, "rocketmq": rocketmq}
 
 
 def test_kafka_listens_on_several_addresses_each_with_the_one_it_is_known_by() -> None:

@@ -42,8 +42,8 @@ def _examine(settings: Settings, progress: Progress) -> Iterator[Finding]:
 
 def _print_finding(finding: Finding) -> None:
     line = Text.assemble(
-        (f"{finding.standing:<4}", _COLOURS[finding.standing]), f"  {finding.check:<12}  {finding.found}"
+        (f"{finding.standing:<4}", _COLOURS[finding.standing]), f"  {finding.check:<15}  {finding.found}"
     )
     if finding.advice:
-        line.append(f"\n{'':<20}to do: {finding.advice}")
+        line.append(f"\n{'':<23}to do: {finding.advice}")
     Console(soft_wrap=True).print(line)

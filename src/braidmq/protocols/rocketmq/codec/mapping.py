@@ -77,7 +77,7 @@ def message_of(stored: StoredMessage, body_bytes_max: int = BODY_BYTES_MAX) -> M
     properties = read_properties(stored.properties)
     properties.pop(ROCKETMQ_HEADER, None)
     properties.pop(ATTEMPT_HEADER, None)
-    if stored.reconsume_times:
+    if stored.reconsume_times > 0:
         properties[ATTEMPT_HEADER] = str(stored.reconsume_times)
     key = properties.get(SHARDING_KEY_HEADER) or next(iter(properties.get(KEYS_HEADER, "").split()), None)
     headers = [(name, value.encode(errors="replace")) for name, value in properties.items()]
