@@ -42,8 +42,8 @@ def test_a_flag_beats_the_environment_which_beats_the_file(file: Path) -> None:
         (
             "[queue]\nlisten = 'x'",
             (
-                "there is no section [queue]; known are: node, log, store, topics, timers, halves, http, publish, kafka,"
-                " rocketmq, logging"
+                "there is no section [queue]; known are: node, log, store, topics, timers, halves, http, publish,"
+                " kafka, rocketmq, logging"
             ),
         ),
         ("[kafka]\nlisten = 'h:1 as'", "kafka.listen cannot be 'h:1 as'; it is HOST:PORT or HOST:PORT as HOST:PORT"),
