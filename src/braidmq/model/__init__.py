@@ -13,6 +13,7 @@ from braidmq.model._message import (
     ID_HEADER,
     KEYS_HEADER,
     ORIGIN_ID_HEADER,
+    REPLAY_HEADER,
     RETRY_TOPIC_HEADER,
     SHARDING_KEY_HEADER,
     TAG_HEADER,
@@ -34,7 +35,14 @@ from braidmq.model._resources import (
 )
 from braidmq.model._transaction import NO_EPOCH, NO_PRODUCER_ID, Transaction, TransactionState
 from braidmq.model.errors import BraidError
-from braidmq.model.names import RESERVED_TOPIC_NAMES, check_group_name, check_instance_name, check_topic_name
+from braidmq.model.names import (
+    RESERVED_TOPIC_NAMES,
+    check_group_name,
+    check_instance_name,
+    check_topic_name,
+    dead_letter_topic_name,
+    retry_topic_name,
+)
 
 __all__ = [
     "ATTEMPT_HEADER",
@@ -50,6 +58,7 @@ __all__ = [
     "NO_PRODUCER_ID",
     "ORIGIN_ID_HEADER",
     "PARTITION_NUMBER_MAX",
+    "REPLAY_HEADER",
     "RESERVED_TOPIC_NAMES",
     "RETRY_TOPIC_HEADER",
     "SHARDING_KEY_HEADER",
@@ -73,6 +82,8 @@ __all__ = [
     "check_group_name",
     "check_instance_name",
     "check_topic_name",
+    "dead_letter_topic_name",
     "deferred_id",
     "deferred_time_ms",
+    "retry_topic_name",
 ]

@@ -19,10 +19,12 @@ from braidmq.core.delivery import Delivery
 from braidmq.core.groups import GroupLimits, Groups
 from braidmq.core.halves import HalfLimits, Halves
 from braidmq.core.health import Health
+from braidmq.core.locks import PartitionLocks
 from braidmq.core.members import Members
 from braidmq.core.metrics import Metric, MetricSource
 from braidmq.core.publish import Publisher, PublishLimits
 from braidmq.core.pull import Puller
+from braidmq.core.retry import DeadLetters, Retries
 from braidmq.core.timers import Timers
 from braidmq.core.timing import LoopClock
 from braidmq.core.topics import Topics
@@ -59,6 +61,9 @@ class Node:
     publisher: Publisher
     puller: Puller
     members: Members
+    retries: Retries
+    dead_letters: DeadLetters
+    locks: PartitionLocks
     cluster_id: str
 
     def __init__(self, settings: Settings) -> None:
@@ -156,6 +161,15 @@ class Node:
             await service.start()
             self._open.push_async_callback(service.close)
             self._metric_sources.append(service.metrics)
+        self._start_retrying(delivery, clock)
+
+    def _start_retrying(self, delivery: Delivery, clock: LoopClock) -> None:
+        """Messages that come to their groups again, and what their groups need to read them in order."""
+        self.retries = Retries(self.catalog, self.topics, self.log, self.timers, clock)
+        self._open.push_async_callback(self.retries.close)
+        self.dead_letters = DeadLetters(self.catalog, self.topics, self.log, delivery)
+        self._metric_sources += [self.retries.metrics, self.dead_letters.metrics]
+        self.locks = PartitionLocks(clock.passed_ms, lease_ms=self.settings.groups.lock_lease_s * 1000)
 
     def _half_limits(self) -> HalfLimits:
         halves = self.settings.halves

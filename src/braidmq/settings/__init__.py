@@ -16,6 +16,7 @@ from braidmq.settings._load import (
 from braidmq.settings._page import reference_page
 from braidmq.settings._secrets import redact_url
 from braidmq.settings._structs import (
+    GroupsSettings,
     HalvesSettings,
     HttpSettings,
     KafkaSettings,
@@ -35,6 +36,7 @@ __all__ = [
     "DEFAULT_ORIGIN",
     "READY_FILE_VARIABLE",
     "Given",
+    "GroupsSettings",
     "HalvesSettings",
     "HttpSettings",
     "KafkaSettings",

@@ -88,7 +88,7 @@ class Timers:
         self._delivery = delivery
         self._clock = clock
         self._owner = owner
-        self._delay_max_ms = delay_max_ms
+        self.delay_max_ms = delay_max_ms
         self._ids = Ids(draw)
         self._alarm = Alarm("timers", clock, rows, self._turn)
         self._appended: list[UUID] = []
@@ -113,10 +113,10 @@ class Timers:
         Raises DelayTooLong, StoreFailed, and what the topic has against the message.
         """
         now_ms = self._clock.now_ms()
-        if due_ms - now_ms > self._delay_max_ms:
+        if due_ms - now_ms > self.delay_max_ms:
             raise DelayTooLong(
                 f"the message is to come {(due_ms - now_ms) // 1000} s from now;"
-                f" the most is {self._delay_max_ms // 1000} s (timers.delay_max_s)"
+                f" the most is {self.delay_max_ms // 1000} s (timers.delay_max_s)"
             )
         timer_id = self._ids.next(max(due_ms, 0))
         message = with_id(message, timer_id.hex)
