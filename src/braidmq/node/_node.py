@@ -16,6 +16,7 @@ import structlog
 from braidmq import __version__
 from braidmq.core.admission import Admissions
 from braidmq.core.delivery import Delivery
+from braidmq.core.group_offsets import GroupOffsets, ResetBoard
 from braidmq.core.groups import GroupLimits, Groups
 from braidmq.core.halves import HalfLimits, Halves
 from braidmq.core.health import Health
@@ -64,6 +65,8 @@ class Node:
     retries: Retries
     dead_letters: DeadLetters
     locks: PartitionLocks
+    resets: ResetBoard
+    group_offsets: GroupOffsets
     cluster_id: str
 
     def __init__(self, settings: Settings) -> None:
@@ -162,6 +165,9 @@ class Node:
             self._open.push_async_callback(service.close)
             self._metric_sources.append(service.metrics)
         self._start_retrying(delivery, clock)
+        self.resets = ResetBoard(clock)
+        self.group_offsets = GroupOffsets(self.catalog, self.log, self.groups, self.resets)
+        self.group_offsets.restore()
 
     def _start_retrying(self, delivery: Delivery, clock: LoopClock) -> None:
         """Messages that come to their groups again, and what their groups need to read them in order."""
