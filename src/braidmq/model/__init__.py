@@ -33,6 +33,7 @@ from braidmq.model._resources import (
     Topic,
     TopicKind,
 )
+from braidmq.model._trace import TRACE_SPAN_MAX, TraceEvent, TraceKind, TraceRange
 from braidmq.model._transaction import NO_EPOCH, NO_PRODUCER_ID, Transaction, TransactionState
 from braidmq.model.errors import BraidError
 from braidmq.model.names import (
@@ -64,6 +65,7 @@ __all__ = [
     "SHARDING_KEY_HEADER",
     "TAG_HEADER",
     "TOPIC_PARTITIONS_MAX",
+    "TRACE_SPAN_MAX",
     "BraidError",
     "FilterKind",
     "Group",
@@ -77,6 +79,9 @@ __all__ = [
     "Timer",
     "Topic",
     "TopicKind",
+    "TraceEvent",
+    "TraceKind",
+    "TraceRange",
     "Transaction",
     "TransactionState",
     "check_group_name",

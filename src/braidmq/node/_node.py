@@ -29,6 +29,7 @@ from braidmq.core.retry import DeadLetters, Retries
 from braidmq.core.timers import Timers
 from braidmq.core.timing import LoopClock
 from braidmq.core.topics import Topics
+from braidmq.core.trace import Timelines, Trace
 from braidmq.core.transactions import Transactions
 from braidmq.log.embedded import EmbeddedLog, LogOptions, Recovery
 from braidmq.model import BraidError
@@ -42,7 +43,7 @@ from braidmq.protocols.kafka import FetchSessions, KafkaListener, KafkaServices,
 from braidmq.protocols.listener import Address, Listener
 from braidmq.protocols.rocketmq import BrokerFacts, RocketMQListener, RocketMQServices
 from braidmq.settings import Settings
-from braidmq.store import Catalog, GroupStates, HalfRows, Store, TimerRows, TransactionRows
+from braidmq.store import Catalog, GroupStates, HalfRows, Store, TimerRows, TraceRows, TransactionRows
 
 LOG_FOLDER_NAME = "log"
 
@@ -67,6 +68,8 @@ class Node:
     locks: PartitionLocks
     resets: ResetBoard
     group_offsets: GroupOffsets
+    trace: Trace
+    timelines: Timelines
     cluster_id: str
 
     def __init__(self, settings: Settings) -> None:
@@ -158,8 +161,13 @@ class Node:
         owner = self.settings.node.name
         delivery = Delivery(self.catalog, self.log, self._admissions, clock.now_ms)
         delay_max_ms = self.settings.timers.delay_max_s * 1000
-        self.timers = Timers(TimerRows(store), delivery, clock, owner=owner, delay_max_ms=delay_max_ms)
-        self.halves = Halves(HalfRows(store), delivery, clock, owner=owner, limits=self._half_limits())
+        self._start_tracing(store, clock)
+        self.timers = Timers(
+            TimerRows(store), delivery, clock, owner=owner, delay_max_ms=delay_max_ms, tracer=self.trace
+        )
+        self.halves = Halves(
+            HalfRows(store), delivery, clock, owner=owner, limits=self._half_limits(), tracer=self.trace
+        )
         for service in (self.timers, self.halves):
             await service.start()
             self._open.push_async_callback(service.close)
@@ -169,9 +177,18 @@ class Node:
         self.group_offsets = GroupOffsets(self.catalog, self.log, self.groups, self.resets)
         self.group_offsets.restore()
 
+    def _start_tracing(self, store: Store, clock: LoopClock) -> None:
+        rows = TraceRows(store)
+        section = self.settings.trace
+        self.trace = Trace(rows, clock, on=section.events == "on", keep_ms=section.keep_s * 1000)
+        self.timelines = Timelines(rows, self.catalog, self.log)
+        self.trace.start()
+        self._open.push_async_callback(self.trace.close)
+        self._metric_sources.append(self.trace.metrics)
+
     def _start_retrying(self, delivery: Delivery, clock: LoopClock) -> None:
         """Messages that come to their groups again, and what their groups need to read them in order."""
-        self.retries = Retries(self.catalog, self.topics, self.log, self.timers, clock)
+        self.retries = Retries(self.catalog, self.topics, self.log, self.timers, clock, tracer=self.trace)
         self._open.push_async_callback(self.retries.close)
         self.dead_letters = DeadLetters(self.catalog, self.topics, self.log, delivery)
         self._metric_sources += [self.retries.metrics, self.dead_letters.metrics]

@@ -29,6 +29,7 @@ from braidmq.settings._structs import (
     StoreSettings,
     TimersSettings,
     TopicsSettings,
+    TraceSettings,
 )
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "StoreSettings",
     "TimersSettings",
     "TopicsSettings",
+    "TraceSettings",
     "flag",
     "keys",
     "load",

@@ -166,6 +166,19 @@ class GroupsSettings(Section, frozen=True):
     ] = 60
 
 
+class TraceSettings(Section, frozen=True):
+    """What happened to messages, step by step."""
+
+    events: Annotated[
+        Literal["on", "off"],
+        Meta(
+            description="Whether the node takes note of what happens to messages: delayed, delivered, acknowledged,"
+            " retried and so on. Notes are dropped rather than that a message waits for them."
+        ),
+    ] = "on"
+    keep_s: Annotated[int, Meta(description="How long notes are kept.", ge=1, le=366 * 86_400)] = 3 * 86_400
+
+
 class KafkaSettings(Section, frozen=True):
     """The Kafka protocol."""
 
@@ -349,6 +362,7 @@ class Settings(Section, frozen=True):
     timers: TimersSettings = TimersSettings()
     halves: HalvesSettings = HalvesSettings()
     groups: GroupsSettings = GroupsSettings()
+    trace: TraceSettings = TraceSettings()
     http: HttpSettings = HttpSettings()
     publish: PublishSettings = PublishSettings()
     kafka: KafkaSettings = KafkaSettings()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from braidmq.core.retry import ReplayTo
-from braidmq.model import ATTEMPT_HEADER, DEFAULT_INSTANCE, REPLAY_HEADER, Group, Message
+from braidmq.model import ATTEMPT_HEADER, DEFAULT_INSTANCE, REPLAY_HEADER, Group, Message, TraceKind
 from braidmq.node import Node
 from braidmq.records import batch_messages, messages_of, parse_batch
 from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, Settings, TopicsSettings
@@ -37,6 +37,14 @@ def number_of(node: Node, name: str) -> int:
     return number
 
 
+async def kinds_of(node: Node, message_id: str, count: int) -> list[TraceKind]:
+    """What happened to a message, once so many of its steps are kept."""
+    async with asyncio.timeout(LIMIT_S):
+        while len(found := await node.timelines.timeline(message_id)) < count:
+            await asyncio.sleep(0.02)
+    return [event.kind for event in found]
+
+
 async def last_message(node: Node, name: str) -> Message:
     number = number_of(node, name)
     data = (await node.log.read(number, node.log.bounds(number).end - 1, 1)).data
@@ -62,6 +70,10 @@ async def test_a_message_is_given_again_dies_and_is_replayed_across_lives(tmp_pa
         assert (letter.topic, letter.origin_id, letter.attempts) == ("orders", "o", 2)
         await node.dead_letters.replay(GROUP, to=ReplayTo.TOPIC)
         assert (await last_message(node, "orders")).properties[REPLAY_HEADER] == "%DLQ%payers 0 0"
+        await node.retries.send_back(GROUP, topic.partition_numbers[0], 0, delay_ms=0)
+        kinds = await kinds_of(node, "m", 8)
+        wanted = (TraceKind.RETRIED, TraceKind.DELAYED, TraceKind.DUE, TraceKind.DEAD_LETTERED, TraceKind.STORED)
+        assert [kinds.count(kind) for kind in wanted] == [2, 1, 1, 1, 3]
         figures = {metric.name: metric.value for metric in node.metrics()}
         assert (figures["braid_retries_dead"], figures["braid_dead_letters_replayed"]) == (1, 1)
     finally:

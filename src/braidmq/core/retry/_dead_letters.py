@@ -13,8 +13,9 @@ from typing import Final, NamedTuple, Protocol
 from msgspec.structs import replace
 
 from braidmq.core.delivery import Delivered, Delivery, Parcel, pack
+from braidmq.core.lookup import message_at
 from braidmq.core.metrics import Metric, MetricKind
-from braidmq.core.retry._retries import OwnTopics, attempts_of, message_at, own_topic
+from braidmq.core.retry._retries import OwnTopics, attempts_of, own_topic
 from braidmq.log import Log
 from braidmq.model import (
     ATTEMPT_HEADER,

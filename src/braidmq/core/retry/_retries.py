@@ -15,9 +15,11 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from braidmq.core.lookup import message_at
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.core.timers import Timers
 from braidmq.core.timing import Clock
+from braidmq.core.trace import UNTRACED, Tracer
 from braidmq.log import Log
 from braidmq.model import (
     ATTEMPT_HEADER,
@@ -31,13 +33,13 @@ from braidmq.model import (
     Message,
     Partition,
     Topic,
+    TraceKind,
     dead_letter_topic_name,
     retry_topic_name,
 )
-from braidmq.model.errors import UnknownMessage, UnknownPartition
+from braidmq.model.errors import UnknownPartition
 from braidmq.model.group_settings import retry_steps_ms
 from braidmq.model.topic_settings import MAX_MESSAGE_BYTES
-from braidmq.records import parse_batch, read_records, record_message
 
 OWN_TOPIC_SETTINGS: Final = {MAX_MESSAGE_BYTES.name: str(2**31 - 1)}
 """What its own topic took must not be refused by the topics of a group, where it has some headers more."""
@@ -75,12 +77,22 @@ class SentBack(NamedTuple):
 class Retries:
     """Takes messages that were delivered in vain."""
 
-    def __init__(self, catalog: Catalog, topics: OwnTopics, log: Log, timers: Timers, clock: Clock) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        topics: OwnTopics,
+        log: Log,
+        timers: Timers,
+        clock: Clock,
+        *,
+        tracer: Tracer = UNTRACED,
+    ) -> None:
         self._catalog = catalog
         self._topics = topics
         self._log = log
         self._timers = timers
         self._clock = clock
+        self._tracer = tracer
         self._under_way: dict[tuple[str, int, int], asyncio.Task[SentBack]] = {}
         self._counts = dict.fromkeys(_COUNTERS, 0)
 
@@ -121,6 +133,8 @@ class Retries:
         vain, this time with it."""
         sent = await self._forward(instance, group, message, max(attempts, 0), delay_ms, attempts_max)
         self._counts["brought"] += 1
+        if not sent.dead:
+            self._tracer.note(TraceKind.RETRIED, sent.message_id, group=group, value=sent.attempt)
         return sent
 
     def steps_ms(self, instance: str, group: str) -> tuple[int, ...]:
@@ -151,7 +165,7 @@ class Retries:
     async def _send_back(
         self, group: str, number: int, offset: int, delay_ms: int | None, attempts_max: int | None, origin_id: str
     ) -> SentBack:
-        topic = self._topic_of(number)
+        partition, topic = self._place_of(number)
         own_name = retry_topic_name(group)
         message = await message_at(self._log, number, offset)
         if topic.name == own_name:
@@ -163,6 +177,17 @@ class Retries:
             message = message.with_headers({RETRY_TOPIC_HEADER: topic.name, ORIGIN_ID_HEADER: origin_id or message.id})
         sent = await self._forward(topic.instance, group, message, attempts + 1, delay_ms, attempts_max)
         self._counts["sent_back"] += 1
+        if not sent.dead:
+            self._tracer.note(
+                TraceKind.RETRIED,
+                sent.message_id,
+                topic_id=topic.id,
+                topic=topic.name,
+                partition=partition.index,
+                offset=offset,
+                group=group,
+                value=sent.attempt,
+            )
         return sent
 
     async def _forward(
@@ -195,6 +220,17 @@ class Retries:
         }
         taken = await self._timers.add(topic, message.with_headers(origin), self._clock.now_ms())
         self._counts["dead"] += 1
+        if taken.delivered is not None:
+            self._tracer.note(
+                TraceKind.DEAD_LETTERED,
+                taken.message_id,
+                topic_id=topic.id,
+                topic=topic.name,
+                partition=taken.delivered.partition,
+                offset=taken.delivered.offset,
+                group=group,
+                value=attempt,
+            )
         return SentBack(attempt, dead=True, topic=topic.name, message_id=taken.message_id)
 
     def _attempts_max(self, instance: str, group: str, wanted: int | None) -> int:
@@ -203,12 +239,12 @@ class Retries:
             return wanted
         return (self._catalog.group(instance, group) or Group(name=group)).attempts_max
 
-    def _topic_of(self, number: int) -> Topic:
+    def _place_of(self, number: int) -> tuple[Partition, Topic]:
         partition = self._catalog.partition_by_number(number)
         topic = None if partition is None else self._catalog.topic_by_id(partition.topic_id)
-        if topic is None or topic.deleting:
+        if partition is None or topic is None or topic.deleting:
             raise UnknownPartition(f"there is no partition number {number}")
-        return topic
+        return partition, topic
 
 
 _COUNTERS: Final = {
@@ -221,19 +257,6 @@ _COUNTERS: Final = {
 async def own_topic(topics: OwnTopics, instance: str, name: str) -> Topic:
     """A group's own topic, made when it is needed first."""
     return await topics.ensure_own(name, partitions=1, instance=instance, settings=OWN_TOPIC_SETTINGS)
-
-
-async def message_at(log: Log, number: int, offset: int) -> Message:
-    """The one message at this place. Raises UnknownPartition, OffsetOutOfRange, UnknownMessage, DamagedLog."""
-    fetched = log.read_now(number, offset, 1) or await log.read(number, offset, 1)
-    if fetched.data:
-        batch = parse_batch(fetched.data)
-        found = (
-            None if batch.is_control else next((each for each in read_records(batch) if each.offset == offset), None)
-        )
-        if found is not None:
-            return record_message(found)
-    raise UnknownMessage(f"partition number {number} holds no message at offset {offset}")
 
 
 def attempts_of(message: Message) -> int:
