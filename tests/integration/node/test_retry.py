@@ -40,7 +40,7 @@ def number_of(node: Node, name: str) -> int:
 async def kinds_of(node: Node, message_id: str, count: int) -> list[TraceKind]:
     """What happened to a message, once so many of its steps are kept."""
     async with asyncio.timeout(LIMIT_S):
-        while len(found := await node.timelines.timeline(message_id)) < count:
+        while len(found := await node.timelines.timeline(message_id)) < count:  # noqa: ASYNC110 - kept by the node
             await asyncio.sleep(0.02)
     return [event.kind for event in found]
 
