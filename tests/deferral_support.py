@@ -1,8 +1,9 @@
 """What tests of timers and halves share: rows in memory that outlive their service, topics, a clock turned by hand."""
 
+import asyncio
 import itertools
-from collections.abc import Callable, Iterable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Generic, TypeVar
 from uuid import UUID, uuid4
 
 from msgspec.structs import replace
@@ -11,8 +12,9 @@ from braidmq.core.admission import Admissions
 from braidmq.core.delivery import Delivery
 from braidmq.core.halves import HalfLimits, Halves, Question
 from braidmq.core.timers import Timers
+from braidmq.log import AppendResult
 from braidmq.log.memory import MemoryLog
-from braidmq.model import NEVER_MS, Half, Message, Timer, Topic
+from braidmq.model import DEFAULT_INSTANCE, NEVER_MS, BraidError, Group, Half, Message, Partition, Timer, Topic
 from braidmq.model.errors import StoreFailed
 from braidmq.records import messages_of
 from braidmq.store import Page
@@ -109,6 +111,23 @@ def _woken(row: RowT, now_ms: int) -> RowT:
     return replace(row, wake_ms=now_ms)
 
 
+class CountedLog(MemoryLog):
+    """Counts its appends, and refuses when it is told to."""
+
+    refusal: BraidError | None = None
+    appends = 0
+    batches = 0
+
+    def append(self, entries: Any) -> "asyncio.Future[list[AppendResult]]":
+        if self.refusal is None:
+            self.appends += 1
+            self.batches += len(entries)
+            return super().append(entries)
+        refused: asyncio.Future[list[AppendResult]] = asyncio.get_running_loop().create_future()
+        refused.set_result([self.refusal for _ in entries])
+        return refused
+
+
 class KnownTopics:
     """The topics of a test."""
 
@@ -116,6 +135,7 @@ class KnownTopics:
         self._log = log
         self._numbers = itertools.count(1)
         self.by_id: dict[UUID, Topic] = {}
+        self.groups: dict[tuple[str, str], Group] = {}
 
     def topic_by_id(self, topic_id: UUID) -> Topic | None:
         return self.by_id.get(topic_id)
@@ -127,6 +147,22 @@ class KnownTopics:
         self.by_id[topic.id] = topic
         await self._log.create_topic(topic)
         return topic
+
+    def topic(self, instance: str, name: str) -> Topic | None:
+        return next((each for each in self.by_id.values() if (each.instance, each.name) == (instance, name)), None)
+
+    def partition_by_number(self, number: int) -> Partition | None:
+        each = (partition for topic in self.by_id.values() for partition in topic.partitions)
+        return next((partition for partition in each if partition.number == number), None)
+
+    def group(self, instance: str, name: str) -> Group | None:
+        return self.groups.get((instance, name))
+
+    async def ensure_own(
+        self, name: str, *, partitions: int | None, instance: str, settings: Mapping[str, str]
+    ) -> Topic:
+        assert instance == DEFAULT_INSTANCE
+        return self.topic(instance, name) or await self.make(name, partitions or 1, **settings)
 
     async def delete(self, topic: Topic) -> None:
         del self.by_id[topic.id]
@@ -166,7 +202,7 @@ class Place:
         self.make_services()
 
     def make_services(self) -> None:
-        delivery = Delivery(self.topics, self.log, Admissions(), self.clock.now_ms, draw=lambda _: 0)
+        delivery = self.delivery = Delivery(self.topics, self.log, Admissions(), self.clock.now_ms, draw=lambda _: 0)
         self.timers = Timers(self.timer_rows, delivery, self.clock, owner="me")
         self.halves = Halves(self.half_rows, delivery, self.clock, owner="me", limits=self.limits)
         self.halves.ask_through(self.producers)
@@ -193,3 +229,8 @@ class Place:
 
     def bodies(self, topic: Topic, partition: int = 0) -> list[bytes | None]:
         return [message.body for message in self.messages(topic, partition)]
+
+
+def log_of(place: Place) -> CountedLog:
+    assert isinstance(place.log, CountedLog)
+    return place.log

@@ -99,8 +99,22 @@ class Topics:
             raise UnknownTopic(
                 f"there is no topic {name!r}, and topics are not made by being used (topics.auto_create)"
             )
+        return await self.ensure_own(name, instance=instance)
+
+    async def ensure_own(
+        self,
+        name: str,
+        *,
+        partitions: int | None = None,
+        instance: str = DEFAULT_INSTANCE,
+        settings: Mapping[str, str] | None = None,
+    ) -> Topic:
+        """The topic of this name, made now whatever the settings say: one that the house itself needs. Raises
+        InvalidName."""
+        if (topic := self._catalog.topic(instance, name)) is not None:
+            return topic
         try:
-            return await self.create(name, instance=instance)
+            return await self.create(name, partitions=partitions, instance=instance, settings=settings)
         except AlreadyExists:
             # Another client asked at the same time; the log has its partitions a moment after the catalog.
             if (topic := self._catalog.topic(instance, name)) is None:

@@ -13,6 +13,7 @@ from braidmq.model._message import (
     ID_HEADER,
     KEYS_HEADER,
     ORIGIN_ID_HEADER,
+    REPLAY_HEADER,
     RETRY_TOPIC_HEADER,
     SHARDING_KEY_HEADER,
     TAG_HEADER,
@@ -32,9 +33,17 @@ from braidmq.model._resources import (
     Topic,
     TopicKind,
 )
+from braidmq.model._trace import TRACE_SPAN_MAX, TraceEvent, TraceKind, TraceRange
 from braidmq.model._transaction import NO_EPOCH, NO_PRODUCER_ID, Transaction, TransactionState
 from braidmq.model.errors import BraidError
-from braidmq.model.names import RESERVED_TOPIC_NAMES, check_group_name, check_instance_name, check_topic_name
+from braidmq.model.names import (
+    RESERVED_TOPIC_NAMES,
+    check_group_name,
+    check_instance_name,
+    check_topic_name,
+    dead_letter_topic_name,
+    retry_topic_name,
+)
 
 __all__ = [
     "ATTEMPT_HEADER",
@@ -50,11 +59,13 @@ __all__ = [
     "NO_PRODUCER_ID",
     "ORIGIN_ID_HEADER",
     "PARTITION_NUMBER_MAX",
+    "REPLAY_HEADER",
     "RESERVED_TOPIC_NAMES",
     "RETRY_TOPIC_HEADER",
     "SHARDING_KEY_HEADER",
     "TAG_HEADER",
     "TOPIC_PARTITIONS_MAX",
+    "TRACE_SPAN_MAX",
     "BraidError",
     "FilterKind",
     "Group",
@@ -68,11 +79,16 @@ __all__ = [
     "Timer",
     "Topic",
     "TopicKind",
+    "TraceEvent",
+    "TraceKind",
+    "TraceRange",
     "Transaction",
     "TransactionState",
     "check_group_name",
     "check_instance_name",
     "check_topic_name",
+    "dead_letter_topic_name",
     "deferred_id",
     "deferred_time_ms",
+    "retry_topic_name",
 ]

@@ -24,6 +24,8 @@ ORIGIN_ID_HEADER = "ORIGIN_MESSAGE_ID"
 DEAD_TOPIC_HEADER = "DLQ_ORIGIN_TOPIC"
 """The topic that a dead letter came from."""
 DEAD_ID_HEADER = "DLQ_ORIGIN_MESSAGE_ID"
+REPLAY_HEADER = "DLQ_REPLAY_OF"
+"""The dead letter that a message was made of again: topic, partition and offset, with spaces between them."""
 KEY_SEPARATOR = " "
 
 
@@ -76,6 +78,13 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
             if header_name == name:
                 return value
         return None
+
+    def with_headers(self, headers: Mapping[str, str | None]) -> "Message":
+        """The message with these headers in place of all of the same names; None only takes them away. The others stay
+        as they are, and in order."""
+        kept = tuple(header for header in self.headers if header[0] not in headers)
+        added = tuple((name, value.encode()) for name, value in headers.items() if value is not None)
+        return msgspec.structs.replace(self, headers=kept + added)
 
     @property
     def tag(self) -> str | None:

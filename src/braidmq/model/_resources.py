@@ -72,7 +72,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     broadcast: bool = False
     ordered: bool = False
     attempts_max: int = 16
-    """How often a message is delivered before it goes to the dead letters."""
+    """How often a message is delivered again before it goes to the dead letters."""
     settings: Mapping[str, str] = {}
 
 

@@ -67,6 +67,12 @@ class UnknownInstance(BraidError):
     code = "unknown_instance"
 
 
+class UnknownMessage(BraidError):
+    """There is no such message: its topic does not keep it any more, or it never was."""
+
+    code = "unknown_message"
+
+
 class AlreadyExists(BraidError):
     """A thing of this name exists already."""
 

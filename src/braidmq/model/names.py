@@ -17,6 +17,10 @@ RESERVED_TOPIC_NAMES = frozenset(
 )
 """What Kafka keeps in topics of its own. Here it lies elsewhere, but no topic may pass for one of them."""
 
+RETRY_TOPIC_PREFIX = "%RETRY%"
+DEAD_LETTER_TOPIC_PREFIX = "%DLQ%"
+"""What RocketMQ's clients and tools put before a group's name to find its topics."""
+
 _ALPHABET = re.compile(r"[A-Za-z0-9._%|-]+\Z")
 
 
@@ -38,6 +42,24 @@ def check_group_name(name: str) -> str:
     if any(ord(character) < 32 for character in name):
         raise InvalidName(f"the group name {name!r} holds a control character")
     return name
+
+
+def retry_topic_name(group: str) -> str:
+    """Where messages wait that the group is to be given again. Raises InvalidName for a group that cannot have one."""
+    return _topic_of_group(RETRY_TOPIC_PREFIX, group, "a retry topic")
+
+
+def dead_letter_topic_name(group: str) -> str:
+    """Where messages lie that the group could not work on. Raises InvalidName for a group that cannot have one."""
+    return _topic_of_group(DEAD_LETTER_TOPIC_PREFIX, group, "dead letters")
+
+
+def _topic_of_group(prefix: str, group: str, what: str) -> str:
+    check_group_name(group)
+    try:
+        return check_topic_name(prefix + group)
+    except InvalidName as error:
+        raise InvalidName(f"the group {group!r} cannot have {what}: {error.message}") from error
 
 
 def _check(what: str, name: str, length_max: int) -> str:

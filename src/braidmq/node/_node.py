@@ -16,16 +16,20 @@ import structlog
 from braidmq import __version__
 from braidmq.core.admission import Admissions
 from braidmq.core.delivery import Delivery
+from braidmq.core.group_offsets import GroupOffsets, ResetBoard
 from braidmq.core.groups import GroupLimits, Groups
 from braidmq.core.halves import HalfLimits, Halves
 from braidmq.core.health import Health
+from braidmq.core.locks import PartitionLocks
 from braidmq.core.members import Members
 from braidmq.core.metrics import Metric, MetricSource
 from braidmq.core.publish import Publisher, PublishLimits
 from braidmq.core.pull import Puller
+from braidmq.core.retry import DeadLetters, Retries
 from braidmq.core.timers import Timers
 from braidmq.core.timing import LoopClock
 from braidmq.core.topics import Topics
+from braidmq.core.trace import Timelines, Trace
 from braidmq.core.transactions import Transactions
 from braidmq.log.embedded import EmbeddedLog, LogOptions, Recovery
 from braidmq.model import BraidError
@@ -39,7 +43,7 @@ from braidmq.protocols.kafka import FetchSessions, KafkaListener, KafkaServices,
 from braidmq.protocols.listener import Address, Listener
 from braidmq.protocols.rocketmq import BrokerFacts, RocketMQListener, RocketMQServices
 from braidmq.settings import Settings
-from braidmq.store import Catalog, GroupStates, HalfRows, Store, TimerRows, TransactionRows
+from braidmq.store import Catalog, GroupStates, HalfRows, Store, TimerRows, TraceRows, TransactionRows
 
 LOG_FOLDER_NAME = "log"
 
@@ -59,6 +63,13 @@ class Node:
     publisher: Publisher
     puller: Puller
     members: Members
+    retries: Retries
+    dead_letters: DeadLetters
+    locks: PartitionLocks
+    resets: ResetBoard
+    group_offsets: GroupOffsets
+    trace: Trace
+    timelines: Timelines
     cluster_id: str
 
     def __init__(self, settings: Settings) -> None:
@@ -150,12 +161,38 @@ class Node:
         owner = self.settings.node.name
         delivery = Delivery(self.catalog, self.log, self._admissions, clock.now_ms)
         delay_max_ms = self.settings.timers.delay_max_s * 1000
-        self.timers = Timers(TimerRows(store), delivery, clock, owner=owner, delay_max_ms=delay_max_ms)
-        self.halves = Halves(HalfRows(store), delivery, clock, owner=owner, limits=self._half_limits())
+        self._start_tracing(store, clock)
+        self.timers = Timers(
+            TimerRows(store), delivery, clock, owner=owner, delay_max_ms=delay_max_ms, tracer=self.trace
+        )
+        self.halves = Halves(
+            HalfRows(store), delivery, clock, owner=owner, limits=self._half_limits(), tracer=self.trace
+        )
         for service in (self.timers, self.halves):
             await service.start()
             self._open.push_async_callback(service.close)
             self._metric_sources.append(service.metrics)
+        self._start_retrying(delivery, clock)
+        self.resets = ResetBoard(clock)
+        self.group_offsets = GroupOffsets(self.catalog, self.log, self.groups, self.resets)
+        self.group_offsets.restore()
+
+    def _start_tracing(self, store: Store, clock: LoopClock) -> None:
+        rows = TraceRows(store)
+        section = self.settings.trace
+        self.trace = Trace(rows, clock, on=section.events == "on", keep_ms=section.keep_s * 1000)
+        self.timelines = Timelines(rows, self.catalog, self.log)
+        self.trace.start()
+        self._open.push_async_callback(self.trace.close)
+        self._metric_sources.append(self.trace.metrics)
+
+    def _start_retrying(self, delivery: Delivery, clock: LoopClock) -> None:
+        """Messages that come to their groups again, and what their groups need to read them in order."""
+        self.retries = Retries(self.catalog, self.topics, self.log, self.timers, clock, tracer=self.trace)
+        self._open.push_async_callback(self.retries.close)
+        self.dead_letters = DeadLetters(self.catalog, self.topics, self.log, delivery)
+        self._metric_sources += [self.retries.metrics, self.dead_letters.metrics]
+        self.locks = PartitionLocks(clock.passed_ms, lease_ms=self.settings.groups.lock_lease_s * 1000)
 
     def _half_limits(self) -> HalfLimits:
         halves = self.settings.halves

@@ -16,6 +16,7 @@ from braidmq.settings._load import (
 from braidmq.settings._page import reference_page
 from braidmq.settings._secrets import redact_url
 from braidmq.settings._structs import (
+    GroupsSettings,
     HalvesSettings,
     HttpSettings,
     KafkaSettings,
@@ -28,6 +29,7 @@ from braidmq.settings._structs import (
     StoreSettings,
     TimersSettings,
     TopicsSettings,
+    TraceSettings,
 )
 
 __all__ = [
@@ -35,6 +37,7 @@ __all__ = [
     "DEFAULT_ORIGIN",
     "READY_FILE_VARIABLE",
     "Given",
+    "GroupsSettings",
     "HalvesSettings",
     "HttpSettings",
     "KafkaSettings",
@@ -49,6 +52,7 @@ __all__ = [
     "StoreSettings",
     "TimersSettings",
     "TopicsSettings",
+    "TraceSettings",
     "flag",
     "keys",
     "load",

@@ -152,6 +152,33 @@ class HalvesSettings(Section, frozen=True):
     ] = 600
 
 
+class GroupsSettings(Section, frozen=True):
+    """Groups of consumers, whatever they speak."""
+
+    lock_lease_s: Annotated[
+        int,
+        Meta(
+            description="How long a consumer that reads in order keeps a partition without asking for it again: so long"
+            " its partitions rest when it dies. RocketMQ's clients ask every 20 s.",
+            ge=1,
+            le=3_600,
+        ),
+    ] = 60
+
+
+class TraceSettings(Section, frozen=True):
+    """What happened to messages, step by step."""
+
+    events: Annotated[
+        Literal["on", "off"],
+        Meta(
+            description="Whether the node takes note of what happens to messages: delayed, delivered, acknowledged,"
+            " retried and so on. Notes are dropped rather than that a message waits for them."
+        ),
+    ] = "on"
+    keep_s: Annotated[int, Meta(description="How long notes are kept.", ge=1, le=366 * 86_400)] = 3 * 86_400
+
+
 class KafkaSettings(Section, frozen=True):
     """The Kafka protocol."""
 
@@ -334,6 +361,8 @@ class Settings(Section, frozen=True):
     topics: TopicsSettings = TopicsSettings()
     timers: TimersSettings = TimersSettings()
     halves: HalvesSettings = HalvesSettings()
+    groups: GroupsSettings = GroupsSettings()
+    trace: TraceSettings = TraceSettings()
     http: HttpSettings = HttpSettings()
     publish: PublishSettings = PublishSettings()
     kafka: KafkaSettings = KafkaSettings()

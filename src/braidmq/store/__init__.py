@@ -17,6 +17,7 @@ from braidmq.store._memory import (
 )
 from braidmq.store._store import Store
 from braidmq.store._things import Setting
+from braidmq.store._trace import TraceRows
 from braidmq.store._transactions import TransactionRows
 
 __all__ = [
@@ -34,5 +35,6 @@ __all__ = [
     "SubscriptionChanged",
     "TimerRows",
     "TopicChanged",
+    "TraceRows",
     "TransactionRows",
 ]

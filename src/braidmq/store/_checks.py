@@ -13,6 +13,7 @@ from braidmq.model import (
     check_topic_name,
 )
 from braidmq.model.errors import InvalidName, InvalidPartitions, InvalidSetting
+from braidmq.model.group_settings import retry_steps_ms
 from braidmq.store._things import Setting
 
 SETTING_NAME_LENGTH_MAX = 255
@@ -46,6 +47,7 @@ def check_group(group: Group) -> None:
     if not 1 <= group.attempts_max <= ATTEMPTS_MAX:
         raise InvalidSetting(f"attempts_max is a number from 1, not {group.attempts_max}")
     _check_settings(group.settings)
+    retry_steps_ms(group.settings)
 
 
 def check_subscription(subscription: Subscription) -> None:

@@ -1,6 +1,5 @@
 """Delayed messages: in their topic at their time, not before, and once; taken back; never lost."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -9,9 +8,7 @@ from kafka.partitioner.default import murmur2
 
 from braidmq.core.delivery import Delivered
 from braidmq.core.timers import DELAY_LEVELS_MS, DELAY_MAX_MS, level_delay_ms
-from braidmq.log import AppendResult
-from braidmq.log.memory import MemoryLog
-from braidmq.model import BORN_HEADER, BraidError, Message, Topic
+from braidmq.model import BORN_HEADER, Message, Topic
 from braidmq.model.errors import (
     DelayTooLong,
     InvalidHandle,
@@ -22,32 +19,10 @@ from braidmq.model.errors import (
     UnknownTimer,
     UnknownTopic,
 )
-from deferral_support import Place
+from deferral_support import CountedLog, Place, log_of
 from groups_support import settle
 
 MINUTE_MS = 60_000
-
-
-class CountedLog(MemoryLog):
-    """Counts its appends, and refuses when it is told to."""
-
-    refusal: BraidError | None = None
-    appends = 0
-    batches = 0
-
-    def append(self, entries: Any) -> "asyncio.Future[list[AppendResult]]":
-        if self.refusal is None:
-            self.appends += 1
-            self.batches += len(entries)
-            return super().append(entries)
-        refused: asyncio.Future[list[AppendResult]] = asyncio.get_running_loop().create_future()
-        refused.set_result([self.refusal for _ in entries])
-        return refused
-
-
-def log_of(place: Place) -> CountedLog:
-    assert isinstance(place.log, CountedLog)
-    return place.log
 
 
 @pytest.fixture

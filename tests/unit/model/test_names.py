@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from braidmq.model import check_group_name, check_instance_name, check_topic_name
+from braidmq.model import (
+    check_group_name,
+    check_instance_name,
+    check_topic_name,
+    dead_letter_topic_name,
+    retry_topic_name,
+)
 from braidmq.model.errors import InvalidName
 
 ALPHABET = string.ascii_letters + string.digits + "._-%|"
@@ -58,3 +64,13 @@ def test_a_group_may_have_any_text_for_a_name(name: str) -> None:
 def test_a_group_name_is_not_empty_and_holds_no_controls(name: str) -> None:
     with pytest.raises(InvalidName):
         check_group_name(name)
+
+
+def test_a_groups_own_topics_are_named_after_it() -> None:
+    assert (retry_topic_name("g"), dead_letter_topic_name("g")) == ("%RETRY%g", "%DLQ%g")
+
+
+@pytest.mark.parametrize("group", ["", "a b", "g" * 243, "ü"])
+def test_a_group_that_no_topic_can_be_named_after_is_told_so(group: str) -> None:
+    with pytest.raises(InvalidName):
+        retry_topic_name(group)

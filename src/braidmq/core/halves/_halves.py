@@ -25,7 +25,8 @@ from braidmq.core.halves import _steps as steps
 from braidmq.core.halves._steps import HalfLimits
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.core.timing import Clock
-from braidmq.model import NEVER_MS, BraidError, Half, HalfState, Message, Topic
+from braidmq.core.trace import UNTRACED, Tracer
+from braidmq.model import NEVER_MS, BraidError, Half, HalfState, Message, Topic, TraceKind
 from braidmq.model.errors import (
     LogClosed,
     StorageFailed,
@@ -110,12 +111,14 @@ class Halves:
         owner: str,
         limits: HalfLimits | None = None,
         draw: Callable[[int], int] = _secret.randrange,
+        tracer: Tracer = UNTRACED,
     ) -> None:
         self._rows = rows
         self._delivery = delivery
         self._clock = clock
         self._owner = owner
         self._limits = limits or HalfLimits()
+        self._tracer = tracer
         self._ids = Ids(draw)
         self._alarm = Alarm("halves", clock, rows, self._turn)
         self._checkers: list[Checker] = []
@@ -156,6 +159,7 @@ class Halves:
         finally:  # a caller that has gone may have left the row
             self._alarm.wake_by(half.wake_ms)
         self._counts["prepared"] += 1
+        self._note(TraceKind.PREPARED, half, keys=message.keys)
         return handle_of(half.id), half.message_id
 
     async def end(self, handle: str, *, commit: bool, group: str | None = None, asked: bool = False) -> Ended:
@@ -260,6 +264,7 @@ class Halves:
             return Ended(half.message_id, commit, repeated=True)
         self._counts["committed" if commit else "rolled_back"] += 1
         if not commit:
+            self._note(TraceKind.ROLLED_BACK, half)
             return Ended(half.message_id, committed=False, repeated=False)
         (delivered,) = await self._append([half])
         return Ended(half.message_id, committed=True, repeated=False, delivered=delivered)
@@ -271,6 +276,7 @@ class Halves:
         for half, fate in zip(halves, fates, strict=True):
             if isinstance(fate, Delivered):
                 self._appended.add(half.id)
+                self._note(TraceKind.COMMITTED, half, delivered=fate)
             else:
                 changed[half.id] = self._refused(half, fate)
         try:
@@ -340,7 +346,32 @@ class Halves:
             checker, producer = producers[(first + nth) % len(producers)]
             if checker.ask(half.group, producer, question):
                 self._counts["checks"] += 1
+                self._note(TraceKind.CHECKED, half, client=producer, value=half.checks)
                 return
+
+    def _note(
+        self,
+        kind: TraceKind,
+        half: Half,
+        *,
+        keys: tuple[str, ...] = (),
+        delivered: Delivered | None = None,
+        client: str = "",
+        value: int = -1,
+    ) -> None:
+        partition, offset = (-1, -1) if delivered is None else delivered
+        self._tracer.note(
+            kind,
+            half.message_id,
+            keys=keys,
+            topic_id=half.topic_id,
+            topic=half.topic,
+            partition=partition,
+            offset=offset,
+            group=half.group,
+            client=client,
+            value=value,
+        )
 
     def _tell_parked(self, half: Half) -> None:
         if half.parked:

@@ -20,7 +20,8 @@ from braidmq.core.deferral import LEASE_MS, RETRY_MS, TURN_BYTES, TURN_ROWS, Ala
 from braidmq.core.delivery import Delivered, Delivery, Parcel, pack, unpack, with_id
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.core.timing import Clock
-from braidmq.model import NEVER_MS, BraidError, Message, Timer, Topic, deferred_id, deferred_time_ms
+from braidmq.core.trace import UNTRACED, Tracer
+from braidmq.model import NEVER_MS, BraidError, Message, Timer, Topic, TraceKind, deferred_id, deferred_time_ms
 from braidmq.model.errors import (
     DelayTooLong,
     LogClosed,
@@ -83,12 +84,14 @@ class Timers:
         owner: str,
         delay_max_ms: int = DELAY_MAX_MS,
         draw: Callable[[int], int] = _secret.randrange,
+        tracer: Tracer = UNTRACED,
     ) -> None:
         self._rows = rows
         self._delivery = delivery
         self._clock = clock
         self._owner = owner
-        self._delay_max_ms = delay_max_ms
+        self.delay_max_ms = delay_max_ms
+        self._tracer = tracer
         self._ids = Ids(draw)
         self._alarm = Alarm("timers", clock, rows, self._turn)
         self._appended: list[UUID] = []
@@ -113,10 +116,10 @@ class Timers:
         Raises DelayTooLong, StoreFailed, and what the topic has against the message.
         """
         now_ms = self._clock.now_ms()
-        if due_ms - now_ms > self._delay_max_ms:
+        if due_ms - now_ms > self.delay_max_ms:
             raise DelayTooLong(
                 f"the message is to come {(due_ms - now_ms) // 1000} s from now;"
-                f" the most is {self._delay_max_ms // 1000} s (timers.delay_max_s)"
+                f" the most is {self.delay_max_ms // 1000} s (timers.delay_max_s)"
             )
         timer_id = self._ids.next(max(due_ms, 0))
         message = with_id(message, timer_id.hex)
@@ -129,6 +132,14 @@ class Timers:
         finally:  # a caller that has gone may have left the row
             self._alarm.wake_by(due_ms)
         self._counts["added"] += 1
+        self._tracer.note(
+            TraceKind.DELAYED,
+            timer.message_id,
+            keys=message.keys,
+            topic_id=topic.id,
+            topic=topic.name,
+            value=due_ms,
+        )
         return Taken(timer.message_id, handle_of(timer_id))
 
     async def _deliver_at_once(self, topic: Topic, message: Message, partition: int) -> Taken:
@@ -144,6 +155,7 @@ class Timers:
         """
         recalled = await self._remove(handle, topic)
         self._counts["recalled"] += 1
+        self._note_recalled(recalled)
         return recalled
 
     async def handle_of_message(self, topic: Topic, due_ms: int, message_id: str) -> str:
@@ -187,6 +199,7 @@ class Timers:
         """Remove a message that waits or is parked. Raises what `recall` raises."""
         cancelled = await self._remove(handle, None)
         self._counts["cancelled"] += 1
+        self._note_recalled(cancelled)
         return cancelled
 
     async def cancel_many(
@@ -201,17 +214,19 @@ class Timers:
         """Remove the first of the messages that `page` would list, but for those that are being delivered; how many
         that were. Called until it is none, it removes them all. Raises StoreFailed."""
         listed = await self._rows.page(_page(topic, from_ms, until_ms, parked=parked, limit=limit))
-        removed: list[UUID] = []
+        removed: list[Timer] = []
 
         def remove(timer: Timer) -> Timer | None:
             if timer.owner:
                 return timer
-            removed.append(timer.id)
+            removed.append(timer)
             return None
 
         if listed:
             await self._rows.revise([timer.id for timer in listed], remove)
         self._counts["cancelled"] += len(removed)
+        for timer in removed:
+            self._note_recalled(timer)
         return len(removed)
 
     async def release(self, handle: str, topic: Topic) -> None:
@@ -253,6 +268,9 @@ class Timers:
             raise UnknownTimer if deferred_time_ms(timer_id) > self._clock.now_ms() else TooLateToRecall
         return removed[0]
 
+    def _note_recalled(self, timer: Timer) -> None:
+        self._tracer.note(TraceKind.RECALLED, timer.message_id, topic_id=timer.topic_id, topic=timer.topic)
+
     # Delivering.
 
     async def _turn(self) -> int:
@@ -271,6 +289,7 @@ class Timers:
         for timer, fate in zip(claimed, await self._delivery.deliver(parcels), strict=True):
             if isinstance(fate, Delivered):
                 self._appended.append(timer.id)
+                self._note_due(timer, fate)
             else:
                 changed[timer.id] = self._refused(timer, fate)
         self._counts["delivered"] += len(self._appended)
@@ -278,6 +297,16 @@ class Timers:
         if changed:
             await self._rows.revise(changed, lambda timer: changed[timer.id])
             self._tell_changed(changed)
+
+    def _note_due(self, timer: Timer, delivered: Delivered) -> None:
+        self._tracer.note(
+            TraceKind.DUE,
+            timer.message_id,
+            topic_id=timer.topic_id,
+            topic=timer.topic,
+            partition=delivered.partition,
+            offset=delivered.offset,
+        )
 
     async def _forget_appended(self) -> None:
         if self._appended:

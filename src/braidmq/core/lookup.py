@@ -1,0 +1,19 @@
+"""Finding one message by its place."""
+
+from braidmq.log import Log
+from braidmq.model import Message
+from braidmq.model.errors import UnknownMessage
+from braidmq.records import parse_batch, read_records, record_message
+
+
+async def message_at(log: Log, number: int, offset: int) -> Message:
+    """The one message at this place. Raises UnknownPartition, OffsetOutOfRange, UnknownMessage, DamagedLog."""
+    fetched = log.read_now(number, offset, 1) or await log.read(number, offset, 1)
+    if fetched.data:
+        batch = parse_batch(fetched.data)
+        found = (
+            None if batch.is_control else next((each for each in read_records(batch) if each.offset == offset), None)
+        )
+        if found is not None:
+            return record_message(found)
+    raise UnknownMessage(f"partition number {number} holds no message at offset {offset}")

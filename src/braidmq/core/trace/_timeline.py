@@ -1,0 +1,103 @@
+"""The life of a message, put together from what was noted of it, from the log, and from where readers have come.
+
+A message may lie in several places: in its topic, in retry topics, among dead letters, and twice where a node died.
+Places are known from notes, and from whoever asks (a query has found them). For each, the log says whether it is still
+there, and ranges say who was given it.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple, Protocol
+from uuid import UUID
+
+from braidmq.core.lookup import message_at
+from braidmq.log import Log
+from braidmq.model import Message, Topic, TraceEvent, TraceKind, TraceRange
+from braidmq.model.errors import DamagedLog, OffsetOutOfRange, UnknownMessage, UnknownPartition
+
+EVENTS_MAX: Final = 1_000
+"""The most of each kind of source that a timeline is made of."""
+PLACES_MAX: Final = 100
+
+_ORDER: Final = {kind: nth for nth, kind in enumerate(TraceKind)}
+
+
+class Rows(Protocol):
+    """Where notes are kept; see `store.TraceRows`."""
+
+    async def events(self, message_id: str, limit: int) -> list[TraceEvent]: ...
+
+    async def ids(self, key: str, limit: int) -> list[str]: ...
+
+    async def ranges(self, number: int, offset: int, limit: int) -> list[TraceRange]: ...
+
+
+class Catalog(Protocol):
+    """Which topics there are; see `store.Catalog`."""
+
+    def topic_by_id(self, topic_id: UUID) -> Topic | None: ...
+
+
+class Stored(NamedTuple):
+    """A place where a message lies, or lay."""
+
+    topic_id: UUID
+    partition: int
+    offset: int
+
+
+class Timelines:
+    """Tells what happened to messages."""
+
+    def __init__(self, rows: Rows, catalog: Catalog, log: Log) -> None:
+        self._rows = rows
+        self._catalog = catalog
+        self._log = log
+
+    async def timeline(self, message_id: str, places: Iterable[Stored] = ()) -> list[TraceEvent]:
+        """All that is known of the message, in order; `places` are those that the caller knows of. Raises
+        StoreFailed."""
+        events = await self._rows.events(message_id, EVENTS_MAX)
+        known = dict.fromkeys(places) | dict.fromkeys(place for each in events if (place := _place(each)) is not None)
+        for place in list(known)[:PLACES_MAX]:
+            events += await self._at(message_id, place)
+        return in_order(events)
+
+    async def ids(self, key: str) -> list[str]:
+        """The ids of messages with this key of which something was noted, the latest first: messages that are in no
+        topic yet among them. Raises StoreFailed."""
+        return await self._rows.ids(key, EVENTS_MAX)
+
+    async def _at(self, message_id: str, place: Stored) -> list[TraceEvent]:
+        """What happened at one place; nothing where another message lies there."""
+        topic = self._catalog.topic_by_id(place.topic_id)
+        if topic is None or not 0 <= place.partition < len(topic.partition_numbers):
+            return []
+        number = topic.partition_numbers[place.partition]
+        message = await self._message(number, place.offset)
+        if message is not None and message.id not in (None, message_id):
+            return []
+        here = {"message_id": message_id, "topic": topic.name, **place._asdict()}
+        events = [
+            TraceEvent(kind=span.kind, at_ms=span.at_ms, group=span.group, client=span.client, **here)
+            for span in await self._rows.ranges(number, place.offset, EVENTS_MAX)
+        ]
+        if message is not None:
+            events.append(TraceEvent(kind=TraceKind.STORED, at_ms=message.born_ms, **here))
+        return events
+
+    async def _message(self, number: int, offset: int) -> Message | None:
+        try:
+            return await message_at(self._log, number, offset)
+        except (UnknownMessage, UnknownPartition, OffsetOutOfRange, DamagedLog):
+            return None  # what was noted of it is told all the same
+
+
+def in_order(events: Sequence[TraceEvent]) -> list[TraceEvent]:
+    """By time; what happened in the same millisecond, in the order in which it can have happened."""
+    return sorted(events, key=lambda event: (event.at_ms, _ORDER[event.kind]))
+
+
+def _place(event: TraceEvent) -> Stored | None:
+    if event.topic_id is None or event.offset < 0:
+        return None
+    return Stored(event.topic_id, event.partition, event.offset)

@@ -1,0 +1,44 @@
+"""What services say of the messages that go through their hands. Hot path: saying it neither waits nor fails."""
+
+from typing import Protocol
+from uuid import UUID
+
+from braidmq.model import TraceKind
+
+
+class Tracer(Protocol):
+    """Somebody who takes note."""
+
+    def note(
+        self,
+        kind: TraceKind,
+        message_id: str,
+        *,
+        keys: tuple[str, ...] = (),
+        topic_id: UUID | None = None,
+        topic: str = "",
+        partition: int = -1,
+        offset: int = -1,
+        group: str = "",
+        client: str = "",
+        value: int = -1,
+    ) -> None:
+        """One step of one message; for steps that few messages take."""
+        ...
+
+    def note_range(self, kind: TraceKind, group: str, number: int, first: int, until: int, client: str = "") -> None:
+        """One step of all messages of a partition from one offset to another, which is not included; for steps that
+        all messages take."""
+        ...
+
+
+class _Untraced:
+    def note(self, kind: TraceKind, message_id: str, **_: object) -> None:
+        pass
+
+    def note_range(self, kind: TraceKind, group: str, number: int, first: int, until: int, client: str = "") -> None:
+        pass
+
+
+UNTRACED: Tracer = _Untraced()
+"""Takes no note."""

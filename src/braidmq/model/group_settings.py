@@ -1,0 +1,43 @@
+"""What a group may set beyond its fields, by name. Texts, as the catalog keeps them."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from braidmq.model.errors import InvalidSetting
+
+RETRY_STEPS: Final = "retry.steps"
+"""How long a message waits before it is delivered again: the first time, the second, and so on; the last step counts
+for all that come after it. Such as `10s 30s 1m`."""
+
+DEFAULT_RETRY_STEPS: Final = "10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
+STEPS_MAX: Final = 100
+STEP_MAX_MS: Final = 40 * 86_400_000
+
+_UNITS_MS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_STEP: Final = re.compile(r"([0-9]{1,12})(ms|s|m|h|d)")
+
+
+def retry_steps_ms(settings: Mapping[str, str]) -> tuple[int, ...]:
+    """The steps of a group with these settings. Raises InvalidSetting."""
+    text = settings.get(RETRY_STEPS)
+    return _DEFAULT_STEPS_MS if text is None else _steps_ms(text)
+
+
+def _steps_ms(text: str) -> tuple[int, ...]:
+    words = text.split()
+    if not 1 <= len(words) <= STEPS_MAX:
+        raise InvalidSetting(f"{RETRY_STEPS} names 1 to {STEPS_MAX} steps, not {len(words)}")
+    return tuple(_step_ms(word) for word in words)
+
+
+def _step_ms(word: str) -> int:
+    if (found := _STEP.fullmatch(word)) is None:
+        raise InvalidSetting(f"{RETRY_STEPS} holds {word[:32]!r}; a step is a number with ms, s, m, h or d behind it")
+    step_ms = int(found[1]) * _UNITS_MS[found[2]]
+    if step_ms > STEP_MAX_MS:
+        raise InvalidSetting(f"{RETRY_STEPS} holds {word!r}; a step is at most 40d")
+    return step_ms
+
+
+_DEFAULT_STEPS_MS: Final = _steps_ms(DEFAULT_RETRY_STEPS)

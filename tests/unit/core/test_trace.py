@@ -1,0 +1,340 @@
+"""Notes of what happens to messages: gathered, kept together once a second, bounded; and timelines made of them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import pytest
+
+from braidmq.core.halves import HalfLimits
+from braidmq.core.retry import Retries
+from braidmq.core.trace import Stored, Timelines, Trace
+from braidmq.core.trace._trace import EVENTS_MAX, IDLE_MS, KEEP_MS, RANGES_MAX, REMOVE_MIN
+from braidmq.model import TRACE_SPAN_MAX, Message, Topic, TraceEvent, TraceKind, TraceRange
+from braidmq.model.errors import StoreFailed
+from braidmq.records import batch_messages
+from deferral_support import GROUP, Place
+from groups_support import FakeClock, settle
+
+Kind = TraceKind
+
+
+class FakeRows:
+    """Keeps what it is given, and remembers each call."""
+
+    def __init__(self) -> None:
+        self.kept: list[TraceEvent] = []
+        self.spans: list[TraceRange] = []
+        self.calls: list[dict[str, int]] = []
+        self.old = 0
+        """How many rows there are to be removed."""
+        self.is_failing = False
+        self.gate: asyncio.Event | None = None
+
+    async def add(self, events: Sequence[TraceEvent], ranges: Sequence[TraceRange], **limits: int) -> int:
+        self.calls.append(limits)
+        if self.gate is not None:
+            await self.gate.wait()
+        if self.is_failing:
+            raise StoreFailed("as the test wants it")
+        self.kept += events
+        self.spans += ranges
+        removed = min(self.old, limits["remove_max"])
+        self.old -= removed
+        return removed
+
+    async def events(self, message_id: str, limit: int) -> list[TraceEvent]:
+        return [event for event in self.kept if event.message_id == message_id][:limit]
+
+    async def ids(self, key: str, limit: int) -> list[str]:
+        return [event.message_id for event in reversed(self.kept) if key in event.keys][:limit]
+
+    async def ranges(self, number: int, offset: int, limit: int) -> list[TraceRange]:
+        return [each for each in self.spans if each.number == number and each.first <= offset < each.until][:limit]
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def rows() -> FakeRows:
+    return FakeRows()
+
+
+@pytest.fixture
+async def trace(rows: FakeRows, clock: FakeClock) -> AsyncIterator[Trace]:
+    trace = Trace(rows, clock)
+    trace.start()
+    await settle()
+    await clock.advance(1000)
+    rows.calls.clear()
+    yield trace
+    await trace.close()
+
+
+def count(trace: Trace, name: str) -> float:
+    return next(metric.value for metric in trace.metrics() if metric.name == f"braid_trace_{name}")
+
+
+# Taking note.
+
+
+async def test_what_is_noted_in_a_second_is_kept_together(trace: Trace, rows: FakeRows, clock: FakeClock) -> None:
+    trace.note(Kind.DELAYED, "a", keys=("k",), topic="orders", value=7)
+    await clock.advance(500)
+    trace.note(Kind.DUE, "a", partition=1, offset=2, group="g", client="c")
+    trace.note_range(Kind.DELIVERED, "g", 1, 0, 5, "c")
+    assert not rows.calls
+    await clock.advance(500)
+    assert len(rows.calls) == 1
+    assert rows.kept == [
+        TraceEvent(kind=Kind.DELAYED, at_ms=1_001_000, message_id="a", keys=("k",), topic="orders", value=7),
+        TraceEvent(kind=Kind.DUE, at_ms=1_001_500, message_id="a", partition=1, offset=2, group="g", client="c"),
+    ]
+    assert len(rows.spans) == 1
+    assert count(trace, "kept") == 3
+
+
+async def test_the_first_note_after_a_pause_is_kept_within_a_second(
+    trace: Trace, rows: FakeRows, clock: FakeClock
+) -> None:
+    await clock.advance(3 * IDLE_MS - 5)
+    trace.note(Kind.DUE, "a")
+    await clock.advance(1000)
+    assert [event.message_id for event in rows.kept] == ["a"]
+
+
+async def test_ranges_that_follow_on_each_other_are_one(trace: Trace, rows: FakeRows, clock: FakeClock) -> None:
+    for first in range(0, 1000, 10):
+        trace.note_range(Kind.DELIVERED, "g", 1, first, first + 10, "c")
+    trace.note_range(Kind.DELIVERED, "g", 1, 990, 995, "c")
+    trace.note_range(Kind.DELIVERED, "g", 1, 7, 7, "c")
+    trace.note_range(Kind.ACKNOWLEDGED, "g", 1, 0, 1000, "c")
+    trace.note_range(Kind.DELIVERED, "g", 2, 0, 10, "c")
+    trace.note_range(Kind.DELIVERED, "g", 1, 5000, 5010, "c")
+    await clock.advance(1000)
+    found = [(span.kind, span.number, span.first, span.until) for span in rows.spans]
+    assert sorted(found) == [
+        (Kind.ACKNOWLEDGED, 1, 0, 1000),
+        (Kind.DELIVERED, 1, 0, 1000),
+        (Kind.DELIVERED, 1, 5000, 5010),
+        (Kind.DELIVERED, 2, 0, 10),
+    ]
+    trace.note_range(Kind.DELIVERED, "g", 1, 5010, 5020, "c")
+    await clock.advance(1000)
+    assert (rows.spans[-1].first, rows.spans[-1].until) == (5010, 5020), "a second later it is another note"
+
+
+async def test_no_range_is_longer_than_is_looked_for(trace: Trace, rows: FakeRows, clock: FakeClock) -> None:
+    trace.note_range(Kind.ACKNOWLEDGED, "g", 1, 0, TRACE_SPAN_MAX)
+    trace.note_range(Kind.ACKNOWLEDGED, "g", 1, TRACE_SPAN_MAX, TRACE_SPAN_MAX + 1)
+    trace.note_range(Kind.ACKNOWLEDGED, "h", 1, 0, 3 * TRACE_SPAN_MAX)
+    await clock.advance(1000)
+    assert all(0 < span.until - span.first <= TRACE_SPAN_MAX for span in rows.spans)
+    assert [(span.group, span.until) for span in rows.spans] == [
+        ("g", TRACE_SPAN_MAX),
+        ("g", TRACE_SPAN_MAX + 1),
+        ("h", 3 * TRACE_SPAN_MAX),
+    ]
+
+
+async def test_while_the_store_is_slow_notes_are_bounded_dropped_and_counted(
+    trace: Trace, rows: FakeRows, clock: FakeClock
+) -> None:
+    rows.gate = asyncio.Event()
+    trace.note(Kind.DUE, "first")
+    await clock.advance(1000)
+    for _ in range(EVENTS_MAX + 5):
+        trace.note(Kind.DUE, "m")
+    for number in range(RANGES_MAX + 3):
+        trace.note_range(Kind.DELIVERED, "g", number, 0, 1)
+    assert count(trace, "dropped") == 8
+    rows.gate.set()
+    await settle()
+    await clock.advance(1000)
+    assert len(rows.calls) == 2
+    assert (len(rows.kept), len(rows.spans)) == (EVENTS_MAX + 1, RANGES_MAX)
+
+
+async def test_a_store_that_fails_costs_notes_and_nothing_else(trace: Trace, rows: FakeRows, clock: FakeClock) -> None:
+    rows.is_failing = True
+    trace.note(Kind.DUE, "lost")
+    await clock.advance(1000)
+    rows.is_failing = False
+    trace.note(Kind.DUE, "kept")
+    await clock.advance(1000)
+    assert [event.message_id for event in rows.kept] == ["kept"]
+    assert (count(trace, "dropped"), count(trace, "kept")) == (1, 1)
+
+
+async def test_what_is_too_old_goes_in_small_steps_and_keeps_up(trace: Trace, rows: FakeRows, clock: FakeClock) -> None:
+    rows.old = 3 * REMOVE_MIN + 5
+    await clock.advance(IDLE_MS + 4000)
+    assert rows.old == 0
+    assert [call["remove_max"] for call in rows.calls] == [REMOVE_MIN] * 4
+    assert rows.calls[0]["before_ms"] <= clock.now_ms() - KEEP_MS
+    for _ in range(100):
+        trace.note(Kind.DUE, "m")
+    await clock.advance(1000)
+    assert rows.calls[-1]["remove_max"] == REMOVE_MIN + 100
+    assert count(trace, "removed") == 3 * REMOVE_MIN + 5
+
+
+async def test_an_end_keeps_what_was_noted(rows: FakeRows, clock: FakeClock) -> None:
+    trace = Trace(rows, clock)
+    trace.start()
+    await settle()
+    trace.note(Kind.DUE, "a")
+    rows.gate = asyncio.Event()
+    closing = asyncio.create_task(trace.close())
+    await settle()
+    trace.note(Kind.DUE, "b")
+    rows.gate.set()
+    await closing
+    assert [event.message_id for event in rows.kept] == ["a", "b"]
+
+
+async def test_where_tracing_is_off_nothing_is_noted(rows: FakeRows, clock: FakeClock) -> None:
+    trace = Trace(rows, clock, on=False)
+    trace.note(Kind.DUE, "a")
+    trace.note_range(Kind.DELIVERED, "g", 1, 0, 1)
+    trace.start()
+    await settle()
+    await clock.advance(1000)
+    await trace.close()
+    assert not rows.kept
+    assert not rows.spans
+
+
+# Timelines.
+
+
+class TracedPlace(Place):
+    """Timers, halves and retries that are traced."""
+
+    def make_services(self) -> None:
+        self.rows = FakeRows()
+        self.trace = Trace(self.rows, self.clock)
+        super().make_services()
+        self.timers._tracer = self.halves._tracer = self.trace
+        self.retries = Retries(self.topics, self.topics, self.log, self.timers, self.clock, tracer=self.trace)
+        self.timelines = Timelines(self.rows, self.topics, self.log)
+
+    async def start(self) -> None:
+        self.trace.start()
+        await super().start()
+
+    async def close(self) -> None:
+        await super().close()
+        await self.trace.close()
+
+    async def kinds(self, message_id: str, *places: Stored) -> list[TraceKind]:
+        return [event.kind for event in await self.timelines.timeline(message_id, places)]
+
+
+@pytest.fixture
+async def place() -> AsyncIterator[TracedPlace]:
+    place = TracedPlace(limits=HalfLimits(immunity_ms=1000, check_interval_ms=1000))
+    await place.start()
+    yield place
+    await place.close()
+
+
+@pytest.fixture
+async def orders(place: TracedPlace) -> Topic:
+    return await place.topics.make("orders")
+
+
+async def test_the_life_of_a_delayed_message_is_told(place: TracedPlace, orders: Topic) -> None:
+    due_ms = place.clock.now_ms() + 5000
+    message = Message.create(b"x", id="m", keys=["k1", "k2"])
+    await place.timers.add(orders, message, due_ms)
+    await settle()
+    await place.clock.advance(1000)
+    assert await place.timelines.ids("k2") == ["m"]
+    await place.clock.advance(5000)
+    place.trace.note_range(Kind.DELIVERED, "g", orders.partition_numbers[0], 0, 10, "reader")
+    place.trace.note_range(Kind.DELIVERED, "g", orders.partition_numbers[0], 20, 30, "other")
+    await place.clock.advance(1000)
+    delayed, due, stored, delivered = await place.timelines.timeline("m")
+    assert (delayed.kind, delayed.value, delayed.topic) == (Kind.DELAYED, due_ms, "orders")
+    assert (due.kind, due.at_ms, due.partition, due.offset) == (Kind.DUE, due_ms, 0, 0)
+    assert (stored.kind, stored.topic_id, stored.offset) == (Kind.STORED, orders.id, 0)
+    assert (delivered.kind, delivered.group, delivered.client) == (Kind.DELIVERED, "g", "reader")
+
+
+async def test_a_message_that_was_taken_back_ends_so(place: TracedPlace, orders: Topic) -> None:
+    handles = []
+    for name in "abc":
+        taken = await place.timers.add(orders, Message.create(b"x", id=name), place.clock.now_ms() + 50_000)
+        handles.append(taken.handle or "")
+    await place.timers.recall(handles[0])
+    await place.timers.cancel(handles[1])
+    await place.timers.cancel_many(topic=orders)
+    await place.clock.advance(2000)
+    for name in "abc":
+        assert await place.kinds(name) == [Kind.DELAYED, Kind.RECALLED]
+
+
+async def test_the_life_of_a_half_message_is_told(place: TracedPlace, orders: Topic) -> None:
+    place.producers.names[GROUP] = ["one"]
+    handle, _ = await place.halves.prepare(orders, Message.create(b"x", id="yes", keys=["k"]), group=GROUP)
+    other, _ = await place.halves.prepare(orders, Message.create(b"x", id="no"), group=GROUP)
+    await settle()
+    await place.clock.advance(1500)
+    await place.halves.end(handle, commit=True, group=GROUP)
+    await place.halves.end(handle, commit=True, group=GROUP)
+    await place.halves.end(other, commit=False, group=GROUP)
+    await place.clock.advance(1000)
+    told = await place.timelines.timeline("yes")
+    assert [event.kind for event in told] == [Kind.PREPARED, Kind.CHECKED, Kind.COMMITTED, Kind.STORED]
+    assert (told[1].client, told[1].value, told[2].offset) == ("one", 1, 0)
+    assert await place.kinds("no") == [Kind.PREPARED, Kind.CHECKED, Kind.ROLLED_BACK]
+    assert await place.timelines.ids("k") == ["yes"]
+
+
+async def test_the_life_of_a_message_that_dies_is_told_across_its_copies(place: TracedPlace, orders: Topic) -> None:
+    batch = batch_messages([Message.create(b"x", id="m", born_ms=place.clock.now_ms())])
+    await place.log.append([(orders.partition_numbers[0], batch)])
+    await place.clock.advance(5)
+    await place.retries.send_back(GROUP, orders.partition_numbers[0], 0)
+    await settle()
+    await place.clock.advance(11_000)
+    retry = place.topics.topic("default", f"%RETRY%{GROUP}")
+    assert retry is not None
+    await place.retries.send_back(GROUP, retry.partition_numbers[0], 0, delay_ms=-1)
+    await place.retries.accept(GROUP, Message.create(b"y", id="brought"), attempts=1)
+    await place.clock.advance(2000)
+    told = [(event.kind, event.topic, event.value) for event in await place.timelines.timeline("m")]
+    assert told == [
+        (Kind.STORED, "orders", -1),
+        (Kind.RETRIED, "orders", 1),
+        (Kind.DELAYED, f"%RETRY%{GROUP}", place.clock.now_ms() - 3_000),
+        (Kind.DUE, f"%RETRY%{GROUP}", -1),
+        (Kind.STORED, f"%RETRY%{GROUP}", -1),
+        (Kind.STORED, f"%DLQ%{GROUP}", -1),
+        (Kind.DEAD_LETTERED, f"%DLQ%{GROUP}", 2),
+    ]
+    assert Kind.RETRIED in await place.kinds("brought")
+
+
+async def test_places_that_the_asker_knows_are_looked_at_and_checked(place: TracedPlace, orders: Topic) -> None:
+    messages: list[dict[str, Any]] = [{"id": "m"}, {"id": "other"}, {}]
+    batch = batch_messages([Message.create(b"x", **each) for each in messages])
+    await place.log.append([(orders.partition_numbers[0], batch)])
+    place.trace.note_range(Kind.ACKNOWLEDGED, "g", orders.partition_numbers[0], 0, 9)
+    await place.clock.advance(1000)
+    for offset, expected in (
+        (0, [Kind.STORED, Kind.ACKNOWLEDGED]),
+        (1, []),
+        (2, [Kind.STORED, Kind.ACKNOWLEDGED]),
+        (7, [Kind.ACKNOWLEDGED]),
+    ):
+        assert await place.kinds("m", Stored(orders.id, 0, offset)) == expected
+    assert await place.kinds("m", Stored(orders.id, 5, 0)) == []
+    await place.log.delete_records(orders.partition_numbers[0], 1)
+    assert await place.kinds("m", Stored(orders.id, 0, 0)) == [Kind.ACKNOWLEDGED]
+    await place.topics.delete(orders)
+    assert await place.kinds("m", Stored(orders.id, 0, 0)) == []
