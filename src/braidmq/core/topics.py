@@ -82,6 +82,8 @@ class Topics:
         self._retry_s = retry_s
         self._settling = asyncio.Lock()
         self._under_way: set[asyncio.Task[Any]] = set()
+        self._creating: set[tuple[str, str]] = set()
+        """Instances and names of topics that the catalog may have already, and the log has not."""
         self._behind: set[UUID] = set()
         """Topics that the log does not have as the catalog says."""
         self._catching_up: asyncio.Task[None] | None = None
@@ -89,9 +91,13 @@ class Topics:
         self.auto_create = auto_create
         self.defaults = dict(defaults or {})
 
+    def find(self, name: str, *, instance: str = DEFAULT_INSTANCE) -> Topic | None:
+        """The topic of this name, once it is ready for messages. Hot path."""
+        return None if (instance, name) in self._creating else self._catalog.topic(instance, name)
+
     async def ensure(self, name: str, *, instance: str = DEFAULT_INSTANCE) -> Topic:
         """The topic of this name, made now if the settings allow it. Raises UnknownTopic, InvalidName."""
-        if (topic := self._catalog.topic(instance, name)) is not None:
+        if (topic := self.find(name, instance=instance)) is not None:
             return topic
         if name in RESERVED_TOPIC_NAMES:
             raise UnknownTopic(f"there is no topic {name!r}")
@@ -111,7 +117,7 @@ class Topics:
     ) -> Topic:
         """The topic of this name, made now whatever the settings say: one that the house itself needs. Raises
         InvalidName."""
-        if (topic := self._catalog.topic(instance, name)) is not None:
+        if (topic := self.find(name, instance=instance)) is not None:
             return topic
         try:
             return await self.create(name, partitions=partitions, instance=instance, settings=settings)
@@ -136,9 +142,18 @@ class Topics:
         count = self.partitions if partitions is None else partitions
         fields = _check_wanted(name, count, settings)
         creation = self._catalog.create_topic(name, partitions=count, instance=instance, kind=kind, **fields._asdict())
-        return await self._to_its_end(self._create(creation))
+        return await self._to_its_end(self._create(creation, (instance, name)))
 
-    async def _create(self, creation: Coroutine[Any, Any, Topic]) -> Topic:
+    async def _create(self, creation: Coroutine[Any, Any, Topic], place: tuple[str, str]) -> Topic:
+        is_first = place not in self._creating
+        self._creating.add(place)
+        try:
+            return await self._created(creation)
+        finally:
+            if is_first:
+                self._creating.discard(place)
+
+    async def _created(self, creation: Coroutine[Any, Any, Topic]) -> Topic:
         topic = await creation
         try:
             await self._settle(topic.id)

@@ -290,6 +290,11 @@ class Node:
             puller=self.puller,
             timers=self.timers,
             halves=self.halves,
+            retries=self.retries,
+            locks=self.locks,
+            resets=self.resets,
+            group_offsets=self.group_offsets,
+            tracer=self.trace,
         )
         return RocketMQListener(
             rocketmq.listen,

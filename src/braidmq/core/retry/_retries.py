@@ -137,6 +137,10 @@ class Retries:
             self._tracer.note(TraceKind.RETRIED, sent.message_id, group=group, value=sent.attempt)
         return sent
 
+    async def retry_topic(self, group: str, *, instance: str = DEFAULT_INSTANCE) -> Topic:
+        """The topic that the group's messages come back by, made now if it is not there. Raises InvalidName."""
+        return await own_topic(self._topics, instance, retry_topic_name(group))
+
     def steps_ms(self, instance: str, group: str) -> tuple[int, ...]:
         """How long messages of the group wait, from attempt to attempt."""
         found = self._catalog.group(instance, group)

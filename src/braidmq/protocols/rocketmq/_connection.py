@@ -40,6 +40,9 @@ NO_HEADER: Final = CustomHeader()
 _UNDER_WAY_MAX: Final = 16_384
 """More requests than this of one client are not read before some are answered."""
 _ASKED_MAX: Final = 1_024
+_ENDING_WITH_CLIENT: Final = frozenset({RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE})
+"""Requests whose answers nobody needs when the client is gone. All others are brought to their end: a client that sent
+a last word and left meant it."""
 _LARGE_BODY_BYTES: Final = 4096
 
 _logger = structlog.get_logger(__name__)
@@ -78,8 +81,10 @@ class Connection(FramedConnection):
         "_opaque",
         "_tasks",
         "_under_way",
+        "_waits",
         "born_host",
         "broker",
+        "client_id",
         "services",
         "store_host",
     )
@@ -90,7 +95,11 @@ class Connection(FramedConnection):
     def __init__(self, home: Home, advertise: Callable[[Address], Address]) -> None:
         super().__init__(home, advertise)
         self.services = home.services
+        self.client_id = ""
+        """What the client calls itself in its heartbeats."""
         self._tasks: set[asyncio.Future[Any]] = set()
+        """What is under way to its end, whether the client is still there or not."""
+        self._waits: set[asyncio.Future[Any]] = set()
         self._under_way = 0
         self._is_write_due = False
         self._opaque = 0
@@ -146,11 +155,12 @@ class Connection(FramedConnection):
         if isinstance(result, Later):
             return
         task: asyncio.Future[Any] = asyncio.ensure_future(result, loop=self._loop)
-        self._tasks.add(task)
+        (self._waits if call.command.code in _ENDING_WITH_CLIENT else self._tasks).add(task)
         task.add_done_callback(lambda done: self._task_done(call, done))
 
     def _task_done(self, call: Call[Any], task: "asyncio.Future[Any]") -> None:
         self._tasks.discard(task)
+        self._waits.discard(task)
         if task.cancelled():
             self._free(call)
         elif (error := task.exception()) is None:
@@ -252,7 +262,7 @@ class Connection(FramedConnection):
         return self._under_way >= _UNDER_WAY_MAX
 
     def _lost(self) -> None:
-        for task in self._tasks:
+        for task in self._waits:
             task.cancel()
         for asked in self._asked.values():
             if not asked.done():
@@ -261,8 +271,7 @@ class Connection(FramedConnection):
 
     @property
     def is_idle(self) -> bool:
-        """Tasks are pulls that wait, and what a client asked of the catalog: only the rest changes messages."""
-        return self._under_way <= len(self._tasks)
+        return self._under_way <= len(self._waits)
 
 
 def _not_supported(code: int) -> Answer:

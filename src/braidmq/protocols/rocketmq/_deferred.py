@@ -15,6 +15,7 @@ import msgspec
 from braidmq.core.timers import level_delay_ms
 from braidmq.model import Message, Topic
 from braidmq.model.errors import InvalidHandle, InvalidMessage
+from braidmq.model.names import RETRY_TOPIC_PREFIX
 from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._operations import Result
 from braidmq.protocols.rocketmq._sending import SendHeader, sent_answer, sent_message
@@ -79,6 +80,23 @@ async def _delay(call: Call[SendHeader], topic: Topic, properties: dict[str, str
     recall = {"recallHandle": write_recall_handle(topic.name, services.facts.broker, due_ms, taken.message_id)}
     msg_id = write_offset_id(call.connection.store_host, second)
     return sent_answer(msg_id, partition, first, (message,), recall)
+
+
+async def send_again(call: Call[SendHeader], topic: Topic, properties: dict[str, str]) -> Answer:
+    """A message that a consumer could not work on, and brings back itself because it could not send it back."""
+    header = call.header
+    level = _number(properties, DELAY_PROPERTY)
+    for name in _DELAYS:
+        properties.pop(name, None)
+    message = message_of(sent_message(call, call.command.body, write_properties(properties), header.flag))
+    await call.services.retries.accept(
+        topic.name.removeprefix(RETRY_TOPIC_PREFIX),
+        message,
+        attempts=header.reconsume_times or 0,
+        attempts_max=header.max_reconsume_times,
+        delay_ms=None if level is None else level_delay_ms(level),
+    )
+    return sent_answer(write_offset_id(call.connection.store_host, 0), 0, 0, (message,))
 
 
 def _due_ms(properties: dict[str, str]) -> int:

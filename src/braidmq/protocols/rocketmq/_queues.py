@@ -2,16 +2,14 @@
 
 from typing import Final
 
-from braidmq.model import DEFAULT_INSTANCE, Topic
-from braidmq.model.errors import AlreadyExists, UnknownPartition, UnknownTopic
+from braidmq.model import Topic
+from braidmq.model.errors import UnknownPartition, UnknownTopic
 from braidmq.protocols.rocketmq._services import RocketMQServices
 
 DEFAULT_TOPIC: Final = "TBW102"
 """The name under which clients ask whether topics are made by being used, and how many queues those get."""
 DEFAULT_TOPIC_QUEUES: Final = 8
 TRACE_TOPIC: Final = "RMQ_SYS_TRACE_TOPIC"
-RETRY_PREFIX: Final = "%RETRY%"
-DEAD_LETTER_PREFIX: Final = "%DLQ%"
 
 READ: Final = 4
 WRITE: Final = 2
@@ -20,7 +18,7 @@ INHERIT: Final = 1
 
 def find_topic(services: RocketMQServices, name: str) -> Topic:
     """Raises UnknownTopic."""
-    topic = services.catalog.topic(DEFAULT_INSTANCE, name)
+    topic = services.topics.find(name)
     if topic is None:
         raise UnknownTopic(f"topic[{name}] not exist, apply first please!")
     return topic
@@ -37,10 +35,4 @@ def queue_number(topic: Topic, queue_id: int) -> int:
 
 async def made_topic(services: RocketMQServices, name: str, queues: int) -> Topic:
     """The topic of this name, made with so many queues if there is none. Raises InvalidName, InvalidPartitions."""
-    topic = services.catalog.topic(DEFAULT_INSTANCE, name)
-    if topic is None:
-        try:
-            topic = await services.topics.create(name, partitions=queues)
-        except AlreadyExists:
-            topic = await services.topics.ensure(name)
-    return topic
+    return await services.topics.ensure_own(name, partitions=queues)

@@ -6,13 +6,14 @@ from typing import Final
 
 from braidmq.model import ID_HEADER, Message
 from braidmq.protocols.rocketmq._call import Answer, Call
+from braidmq.protocols.rocketmq._services import REGION
 from braidmq.protocols.rocketmq._unique_ids import UniqueIds
 from braidmq.protocols.rocketmq.codec import ResponseCode, StoredMessage
 from braidmq.protocols.rocketmq.codec.headers import SendMessageRequestHeader, SendMessageRequestHeaderV2
 
 SendHeader = SendMessageRequestHeader | SendMessageRequestHeaderV2
 
-_EVERY_ANSWER: Final = {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
+_EVERY_ANSWER: Final = {"MSG_REGION": REGION, "TRACE_ON": "true"}
 """Clients take these for granted."""
 _ID_PROPERTY: Final = f"{ID_HEADER}\x01"
 
@@ -22,9 +23,10 @@ _unique_ids = UniqueIds()
 def sent_message(call: Call[SendHeader], body: bytes, properties: str, flag: int) -> StoredMessage:
     """The message with all that is known of it now. One without a unique id is given one."""
     header, connection = call.header, call.connection
+    if properties and properties[-1] != "\x02":
+        properties += "\x02"
     if _ID_PROPERTY not in properties:
-        end = "" if not properties or properties.endswith("\x02") else "\x02"
-        properties = f"{properties}{end}{_ID_PROPERTY}{_unique_ids.next(connection.store_host)}\x02"
+        properties = f"{properties}{_ID_PROPERTY}{_unique_ids.next(connection.store_host)}\x02"
     return StoredMessage(
         topic=header.topic,
         body=body,

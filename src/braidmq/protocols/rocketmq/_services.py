@@ -2,18 +2,25 @@
 
 from typing import Final, NamedTuple
 
+from braidmq.core.group_offsets import GroupOffsets, ResetBoard
 from braidmq.core.groups import Groups
 from braidmq.core.halves import Halves
+from braidmq.core.locks import PartitionLocks
 from braidmq.core.members import Members
 from braidmq.core.publish import Publisher
 from braidmq.core.pull import Puller
+from braidmq.core.retry import Retries
 from braidmq.core.timers import Timers
 from braidmq.core.topics import Topics
+from braidmq.core.trace import Tracer
 from braidmq.log import Log
 from braidmq.store import Catalog
 
 BROKER_VERSION: Final = 479
 """What we say we are: 5.3.3. Clients ask for nothing that it does not have."""
+
+
+REGION: Final = "DefaultRegion"
 
 
 class BrokerFacts(NamedTuple):
@@ -24,6 +31,11 @@ class BrokerFacts(NamedTuple):
     auto_create: bool
     new_group_from_start: bool
     """A group that is new to a partition which still has its first message begins there, as with RocketMQ."""
+
+    @property
+    def every_message(self) -> str:
+        """The properties that RocketMQ's clients expect of every message that they get."""
+        return f"MSG_REGION\x01{REGION}\x02TRACE_ON\x01true\x02CLUSTER\x01{self.cluster}\x02"
 
 
 class RocketMQServices(NamedTuple):
@@ -39,3 +51,8 @@ class RocketMQServices(NamedTuple):
     puller: Puller
     timers: Timers
     halves: Halves
+    retries: Retries
+    locks: PartitionLocks
+    resets: ResetBoard
+    group_offsets: GroupOffsets
+    tracer: Tracer

@@ -10,10 +10,10 @@ from braidmq.core.access import Action, ResourceKind
 from braidmq.core.members import Interest, Member
 from braidmq.model import DEFAULT_INSTANCE, Group
 from braidmq.model.errors import InvalidName
+from braidmq.model.names import RETRY_TOPIC_PREFIX
 from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._filters import filter_of, kind_of
 from braidmq.protocols.rocketmq._operations import Result, answers
-from braidmq.protocols.rocketmq._queues import RETRY_PREFIX, made_topic
 from braidmq.protocols.rocketmq._services import RocketMQServices
 from braidmq.protocols.rocketmq.codec import RequestCode, ResponseCode, decode_body, encode_body
 from braidmq.protocols.rocketmq.codec.bodies import (
@@ -37,6 +37,7 @@ GROUP_LENGTH_MAX = 120
 def heartbeat(call: Call[HeartbeatRequestHeader]) -> Result:
     beat = decode_body(HeartbeatData, call.command.body)
     services = call.services
+    call.connection.client_id = beat.client_id
     for producer in beat.producer_data_set:
         services.members.add_producer(_member(call, beat.client_id, producer.group_name))
     new = [each.group_name for each in beat.consumer_data_set if not _is_known(services, each.group_name)]
@@ -56,7 +57,7 @@ async def make_group(services: RocketMQServices, name: str) -> None:
     check_group(name)
     if services.catalog.group(DEFAULT_INSTANCE, name) is None:
         await services.catalog.save_group(Group(name=name))
-    await made_topic(services, RETRY_PREFIX + name, 1)
+    await services.retries.retry_topic(name)
 
 
 def check_group(name: str) -> None:
@@ -68,7 +69,7 @@ def check_group(name: str) -> None:
 def _is_known(services: RocketMQServices, group: str) -> bool:
     return (
         services.catalog.group(DEFAULT_INSTANCE, group) is not None
-        and services.catalog.topic(DEFAULT_INSTANCE, RETRY_PREFIX + group) is not None
+        and services.catalog.topic(DEFAULT_INSTANCE, RETRY_TOPIC_PREFIX + group) is not None
     )
 
 
@@ -110,6 +111,8 @@ def _member(call: Call[HeartbeatRequestHeader], client_id: str, group: str) -> M
 @answers(RequestCode.UNREGISTER_CLIENT, action=Action.CONSUME, resource=ResourceKind.GROUP)
 def unregister(call: Call[UnregisterClientRequestHeader]) -> Answer:
     header = call.header
+    if header.consumer_group is not None:
+        call.services.locks.forget(header.consumer_group, header.client_id)
     call.services.members.remove(
         header.client_id, producer_group=header.producer_group, consumer_group=header.consumer_group
     )

@@ -7,9 +7,8 @@ A group that is new to a queue is told to begin at its start while the queue is 
 from typing import Any, Final, Protocol
 
 from braidmq.core.access import Action, ResourceKind
-from braidmq.log import GroupOffset
-from braidmq.model.errors import OffsetOutOfRange
 from braidmq.protocols.rocketmq._call import Answer, Call
+from braidmq.protocols.rocketmq._commits import commit_offset
 from braidmq.protocols.rocketmq._operations import answers
 from braidmq.protocols.rocketmq._queues import find_topic, queue_number
 from braidmq.protocols.rocketmq._services import RocketMQServices
@@ -82,10 +81,7 @@ def _is_young(services: RocketMQServices, number: int) -> bool:
 @answers(RequestCode.UPDATE_CONSUMER_OFFSET, action=Action.CONSUME, resource=ResourceKind.GROUP)
 async def update_offset(call: Call[UpdateConsumerOffsetRequestHeader]) -> Answer:
     header = call.header
-    number = _number(call)
-    if header.commit_offset < 0:
-        raise OffsetOutOfRange(f"offset {header.commit_offset} is below 0")
-    await call.services.groups.commit(header.consumer_group, None, {number: GroupOffset(header.commit_offset)})
+    await commit_offset(call, header.consumer_group, _number(call), header.commit_offset)
     return Answer()
 
 

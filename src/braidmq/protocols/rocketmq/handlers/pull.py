@@ -10,10 +10,11 @@ from typing import Final
 from braidmq.core.access import Action, ResourceKind
 from braidmq.core.filters import Filter
 from braidmq.core.pull import Pulled
-from braidmq.log import Bounds, GroupOffset
-from braidmq.model import Topic
+from braidmq.log import Bounds
+from braidmq.model import Topic, TraceKind
 from braidmq.model.errors import OffsetOutOfRange, UnknownSubscription
 from braidmq.protocols.rocketmq._call import Answer, Call
+from braidmq.protocols.rocketmq._commits import commit_offset
 from braidmq.protocols.rocketmq._delivered import encode_records
 from braidmq.protocols.rocketmq._filters import filter_of, kind_of
 from braidmq.protocols.rocketmq._operations import Result, answers
@@ -40,6 +41,10 @@ def pull(call: Call[PullMessageRequestHeader]) -> Result:
     chosen = _chosen(call)
     if isinstance(chosen, Answer):
         return chosen
+    services, group = call.services, header.consumer_group
+    if (reset := services.resets.pending(group, number, header.queue_offset)) is not None:
+        services.resets.taken(group, number)
+        return _moved(call, number, reset)
     if header.sys_flag & COMMIT_FLAG and header.commit_offset >= 0:
         return _commit_and_pull(call, topic, number, chosen)
     return _pull(call, topic, number, chosen)
@@ -60,8 +65,7 @@ def _pull(call: Call[PullMessageRequestHeader], topic: Topic, number: int, chose
 
 
 async def _commit_and_pull(call: Call[PullMessageRequestHeader], topic: Topic, number: int, chosen: Filter) -> Answer:
-    header = call.header
-    await call.services.groups.commit(header.consumer_group, None, {number: GroupOffset(header.commit_offset)})
+    await commit_offset(call, call.header.consumer_group, number, call.header.commit_offset)
     result = _pull(call, topic, number, chosen)
     return result if isinstance(result, Answer) else await result  # type: ignore[misc]  # a pull is never LATER
 
@@ -110,8 +114,16 @@ def _answer(call: Call[PullMessageRequestHeader], topic: Topic, number: int, pul
     header = call.header
     fields = _fields(pulled.next_offset, pulled.bounds)
     if pulled.records:
+        call.services.tracer.note_range(
+            TraceKind.DELIVERED,
+            header.consumer_group,
+            number,
+            pulled.records[0].offset,
+            pulled.next_offset,
+            call.connection.client_id,
+        )
         body = encode_records(
-            pulled.records, topic.name, header.queue_id, number, store_host=call.connection.store_host
+            call.services, pulled.records, topic.name, header.queue_id, number, call.connection.store_host
         )
         return Answer(ResponseCode.SUCCESS, fields, body)
     if pulled.next_offset > header.queue_offset:
@@ -119,9 +131,11 @@ def _answer(call: Call[PullMessageRequestHeader], topic: Topic, number: int, pul
     return Answer(ResponseCode.PULL_NOT_FOUND, fields, remark="OFFSET_OVERFLOW_ONE")
 
 
-def _moved(call: Call[PullMessageRequestHeader], number: int) -> Answer:
+def _moved(call: Call[PullMessageRequestHeader], number: int, next_offset: int | None = None) -> Answer:
+    """Go on elsewhere: where an operator says, or else at the nearest place that there is."""
     bounds = call.services.log.bounds(number)
-    next_offset = bounds.start if call.header.queue_offset < bounds.start else bounds.stable
+    if next_offset is None:
+        next_offset = bounds.start if call.header.queue_offset < bounds.start else bounds.stable
     remark = f"the offset {call.header.queue_offset} is not within {bounds.start} to {bounds.stable}"
     return Answer(ResponseCode.PULL_OFFSET_MOVED, _fields(next_offset, bounds), remark=remark)
 

@@ -9,25 +9,20 @@ from typing import Final
 
 from braidmq.core.access import Action, ResourceKind
 from braidmq.core.publish import Published
-from braidmq.model import DEFAULT_INSTANCE, BraidError, Message, Topic
+from braidmq.model import BraidError, Message, Topic
 from braidmq.model.errors import InvalidMessage, InvalidName, UnknownTopic
+from braidmq.model.names import DEAD_LETTER_TOPIC_PREFIX, RETRY_TOPIC_PREFIX
 from braidmq.protocols.rocketmq._call import Answer, Call
-from braidmq.protocols.rocketmq._deferred import DEFERRING_PROPERTIES, send_deferred
+from braidmq.protocols.rocketmq._deferred import DEFERRING_PROPERTIES, send_again, send_deferred
 from braidmq.protocols.rocketmq._operations import LATER, Later, Result, answers
-from braidmq.protocols.rocketmq._queues import (
-    DEAD_LETTER_PREFIX,
-    DEFAULT_TOPIC_QUEUES,
-    RETRY_PREFIX,
-    TRACE_TOPIC,
-    made_topic,
-    queue_number,
-)
+from braidmq.protocols.rocketmq._queues import DEFAULT_TOPIC_QUEUES, TRACE_TOPIC, made_topic, queue_number
 from braidmq.protocols.rocketmq._sending import SendHeader, sent_answer, sent_message
 from braidmq.protocols.rocketmq.codec import RequestCode
 from braidmq.protocols.rocketmq.codec.ids import physical_offset, write_offset_id
 from braidmq.protocols.rocketmq.codec.mapping import message_of
 from braidmq.protocols.rocketmq.codec.messages import decode_batch, read_properties
 
+_OF_GROUPS: Final = (RETRY_TOPIC_PREFIX, DEAD_LETTER_TOPIC_PREFIX)
 TOPIC_LENGTH_MAX: Final = 127
 RETRY_TOPIC_LENGTH_MAX: Final = 255
 FORBIDDEN_TOPICS: Final = frozenset(
@@ -51,7 +46,7 @@ FORBIDDEN_TOPICS: Final = frozenset(
     resource=ResourceKind.TOPIC,
 )
 def send(call: Call[SendHeader]) -> Result:
-    topic = call.services.catalog.topic(DEFAULT_INSTANCE, call.header.topic)
+    topic = call.services.topics.find(call.header.topic)
     return _make_and_send(call) if topic is None else _send(call, topic)
 
 
@@ -64,7 +59,9 @@ async def _made_topic(call: Call[SendHeader]) -> Topic:
     header, services = call.header, call.services
     name = header.topic
     check_topic(name)
-    if name.startswith((RETRY_PREFIX, DEAD_LETTER_PREFIX)) or name == TRACE_TOPIC:
+    if name.startswith(RETRY_TOPIC_PREFIX):
+        return await services.retries.retry_topic(name.removeprefix(RETRY_TOPIC_PREFIX))
+    if name == TRACE_TOPIC:
         return await made_topic(services, name, 1)
     if not services.facts.auto_create:
         raise UnknownTopic(f"topic[{name}] not exist, apply first please!")
@@ -78,6 +75,8 @@ def _send(call: Call[SendHeader], topic: Topic) -> Result:
     if call.command.code == RequestCode.SEND_BATCH_MESSAGE or header.batch:
         return _send_batch(call, topic)
     properties = header.properties or ""
+    if topic.name.startswith(RETRY_TOPIC_PREFIX):
+        return send_again(call, topic, read_properties(properties))
     if any(name in properties for name in DEFERRING_PROPERTIES):
         return send_deferred(call, topic, read_properties(properties))
     message = _message(call, call.command.body, properties, header.flag)
@@ -86,7 +85,7 @@ def _send(call: Call[SendHeader], topic: Topic) -> Result:
 
 
 def _send_batch(call: Call[SendHeader], topic: Topic) -> Later:
-    if topic.name.startswith(RETRY_PREFIX):
+    if topic.name.startswith(RETRY_TOPIC_PREFIX):
         raise InvalidMessage(f"batch request does not support retry group {topic.name}")
     batch = decode_batch(call.command.body)
     if not batch:
@@ -123,7 +122,7 @@ def _publish(call: Call[SendHeader], topic: Topic, messages: Sequence[Message]) 
 
 def check_topic(name: str) -> None:
     """Raises InvalidName for what RocketMQ does not take either."""
-    limit = RETRY_TOPIC_LENGTH_MAX if name.startswith((RETRY_PREFIX, DEAD_LETTER_PREFIX)) else TOPIC_LENGTH_MAX
+    limit = RETRY_TOPIC_LENGTH_MAX if name.startswith(_OF_GROUPS) else TOPIC_LENGTH_MAX
     if not name or len(name) > limit:
         raise InvalidName(f"The specified topic has {len(name)} characters; it may have 1 to {limit}.")
     if name in FORBIDDEN_TOPICS:
