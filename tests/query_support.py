@@ -1,11 +1,11 @@
 """What tests of the query index share: topics without a store, and messages that can be found."""
 
 import asyncio
-import contextlib
 from collections.abc import Callable
 from uuid import UUID, uuid4
 
 from braidmq.core.query import IndexLimits, Query
+from braidmq.core.query._indexer import Indexer
 from braidmq.log import Appended
 from braidmq.log.embedded import Disk
 from braidmq.log.memory import MemoryLog
@@ -68,14 +68,21 @@ async def started(topics: Topics, disk: Disk, limits: IndexLimits = SMALL) -> Qu
     return query
 
 
+def indexer_of(query: Query) -> Indexer:
+    assert query._indexer is not None
+    return query._indexer
+
+
 async def crash(query: Query) -> None:
-    """End it without a word."""
-    task = query._indexer._task
-    assert task is not None
-    task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await task
-    for partition in query._indexer.index.partitions.values():
+    """End it without a word. Threads end before this returns: those of a process that is gone do nothing more."""
+    indexer = indexer_of(query)
+    indexer.index.keep_open = lambda: None  # type: ignore[method-assign]  # nothing is kept that it did not keep before
+    if indexer._task is not None:
+        indexer._closing = True
+        indexer._wake.set()
+        indexer._hurry.set()
+        await asyncio.wait({indexer._task})
+    for partition in indexer.index.partitions.values():
         partition.watch.cancel()
     query._unsubscribe()
 

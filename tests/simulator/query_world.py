@@ -7,7 +7,7 @@ import random
 from braidmq.core.query import IndexLimits, Query
 from braidmq.log.memory import MemoryLog
 from braidmq.model import Message, Topic
-from query_support import Topics, publish, started
+from query_support import Topics, crash, indexer_of, publish, started
 from simulator.disk import Crashed, SimulatedDisk
 
 LIMITS = IndexLimits(range_entries=24, memory_bytes=12 * 60, share=1.0, keep_open_s=0.01)
@@ -47,13 +47,13 @@ class World:
             self.crashes += 1
         finally:
             if query is not None:
-                await self._bury(query)
+                await crash(query)
         self._stop()
 
     async def _act(self, query: Query) -> None:
         act = self.chance.choice([self._publish, self._publish, self._delete, self._check])
         life = asyncio.create_task(act(query))
-        task = query._indexer._task
+        task = indexer_of(query)._task
         assert task is not None
         async with asyncio.timeout(LIMIT_S):
             await asyncio.wait({life, task}, return_when=asyncio.FIRST_COMPLETED)
@@ -64,7 +64,7 @@ class World:
             task.result()
         life.result()
 
-    async def _publish(self, _: Query) -> None:
+    async def _publish(self, _query: Query) -> None:
         topic = self.chance.choice(self.topics.topics())
         number = self.chance.choice(topic.partition_numbers)
         messages = []
@@ -75,7 +75,7 @@ class World:
         offset = await publish(self.topics.log, number, *messages)
         self.messages.update({(number, offset + at): message for at, message in enumerate(messages)})
 
-    async def _delete(self, _: Query) -> None:
+    async def _delete(self, _query: Query) -> None:
         number = self.chance.choice(self.chance.choice(self.topics.topics()).partition_numbers)
         start, _, end = self.topics.log.bounds(number)
         before = self.chance.randint(start, end)
@@ -104,17 +104,6 @@ class World:
             found = await query.by_id(topic, f"id-{number}")
             assert [(topic.partition_numbers[each.partition], each.offset) for each in found] == places, number
             self.answers += 1
-
-    async def _bury(self, query: Query) -> None:
-        """The process is gone, with all that it had begun."""
-        task = query._indexer._task
-        if task is not None:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError, Crashed):
-                await task
-        for partition in query._indexer.index.partitions.values():
-            partition.watch.cancel()
-        query._unsubscribe()
 
     def _stop(self) -> None:
         self.disk.steps_left = None

@@ -7,6 +7,7 @@ half way unwinds what it had opened in the same way.
 import asyncio
 import contextlib
 import os
+import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -20,11 +21,12 @@ from braidmq.core.groups import GroupLimits, Groups
 from braidmq.core.halves import HalfLimits, Halves
 from braidmq.core.health import Health
 from braidmq.core.metrics import Metric, MetricSource
+from braidmq.core.query import IndexLimits, Query
 from braidmq.core.timers import Timers
 from braidmq.core.timing import LoopClock
 from braidmq.core.topics import Topics
 from braidmq.core.transactions import Transactions
-from braidmq.log.embedded import EmbeddedLog, LogOptions, Recovery
+from braidmq.log.embedded import EmbeddedLog, LogOptions, RealDisk, Recovery
 from braidmq.model import BraidError
 from braidmq.model.errors import DataFolderUnusable
 from braidmq.model.topic_settings import SEGMENT_BYTES
@@ -38,6 +40,7 @@ from braidmq.settings import Settings
 from braidmq.store import Catalog, GroupStates, HalfRows, Store, TimerRows, TransactionRows
 
 LOG_FOLDER_NAME = "log"
+QUERY_FOLDER_NAME = "query"
 
 _logger = structlog.get_logger(__name__)
 
@@ -52,6 +55,7 @@ class Node:
     groups: Groups
     timers: Timers
     halves: Halves
+    query: Query
     cluster_id: str
 
     def __init__(self, settings: Settings) -> None:
@@ -112,6 +116,7 @@ class Node:
             defaults=self._topic_defaults(),
         )
         self._open.push_async_callback(self.topics.close)
+        await self._start_query()
         self.cluster_id = await cluster_id(self.catalog)
         self.groups = await Groups.open(
             self.catalog, self.log, GroupStates(store), limits=self._group_limits(), topics_of=subscribed_topics
@@ -119,6 +124,22 @@ class Node:
         self._open.push_async_callback(self.groups.close)
         self.transactions = await self._recovered_transactions(store)
         await self._start_deferring(store)
+
+    async def _start_query(self) -> None:
+        """Before anything is appended: by the log's ends the index sees whether messages were lost with the power."""
+        query = self.settings.query
+        folder = self.settings.node.data / QUERY_FOLDER_NAME
+        disk = None
+        if query.index == "on":
+            folder.mkdir(exist_ok=True, mode=0o750)
+            disk = RealDisk(folder.resolve())
+        else:
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        limits = IndexLimits(memory_bytes=query.memory_bytes, share=query.share_percent / 100)
+        self.query = Query(self.log, self.catalog, disk, limits)
+        await self.query.start()
+        self._open.push_async_callback(self.query.close)
+        self._metric_sources.append(self.query.metrics)
 
     async def _start_deferring(self, store: Store) -> None:
         """Messages that come to their topics later: at a time, or when their producer says so."""

@@ -152,6 +152,31 @@ class HalvesSettings(Section, frozen=True):
     ] = 600
 
 
+class QuerySettings(Section, frozen=True):
+    """Finding messages by id and key."""
+
+    index: Annotated[
+        Literal["on", "off"],
+        Meta(
+            description="Whether an index of ids and keys is kept, in the data folder. Without it, messages are found"
+            " by place and by time only."
+        ),
+    ] = "on"
+    memory_bytes: Annotated[
+        int,
+        Meta(description="How much of the index is in memory before it is written to files.", ge=MIB, le=4096 * MIB),
+    ] = 64 * MIB
+    share_percent: Annotated[
+        int,
+        Meta(
+            description="How much of the node's time indexing may take; under more load it falls behind, and catches"
+            " up later. A question that waits for the index makes it hurry.",
+            ge=1,
+            le=90,
+        ),
+    ] = 15
+
+
 class KafkaSettings(Section, frozen=True):
     """The Kafka protocol."""
 
@@ -256,6 +281,7 @@ class Settings(Section, frozen=True):
     topics: TopicsSettings = TopicsSettings()
     timers: TimersSettings = TimersSettings()
     halves: HalvesSettings = HalvesSettings()
+    query: QuerySettings = QuerySettings()
     http: HttpSettings = HttpSettings()
     kafka: KafkaSettings = KafkaSettings()
     logging: LoggingSettings = LoggingSettings()

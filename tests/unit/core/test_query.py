@@ -11,8 +11,9 @@ from braidmq.core.query import _query as query_module
 from braidmq.log.embedded import RealDisk
 from braidmq.log.memory import MemoryLog
 from braidmq.model import Message, Topic
+from braidmq.model.errors import IndexOff
 from braidmq.records import Marker, Record, build_batch, build_marker, resealed
-from query_support import SMALL, Topics, crash, numbered, publish, started
+from query_support import SMALL, Topics, crash, indexer_of, numbered, publish, started
 from running_node import WaitFor
 
 Start = Callable[..., Awaitable[Query]]
@@ -155,7 +156,7 @@ async def test_ranges_that_retention_removed_are_removed(topics: Topics, start: 
     before = len(files(tmp_path))
     await topics.log.delete_records(1, 400)
     assert await query.by_id(topic, "id-1") == []
-    query._indexer.index.tidy()
+    indexer_of(query).index.tidy()
     assert 0 < len(files(tmp_path)) < before / 2
     query = await start()
     assert bodies(await query.by_id(topic, "id-400")) == [b"400"]
@@ -229,9 +230,9 @@ async def test_what_memory_held_is_kept_over_a_clean_stop(topics: Topics, start:
     query = await start(IndexLimits(share=1.0))
     assert bodies(await query.by_id(topic, "id-599")) == [b"599"]
     query = await start(IndexLimits(share=1.0))
-    assert query._indexer.records == 0
+    assert indexer_of(query).records == 0
     assert bodies(await query.by_id(topic, "id-599")) == [b"599"]
-    assert query._indexer.records == 0
+    assert indexer_of(query).records == 0
 
 
 async def test_an_index_that_knows_more_than_the_log_forgets_it(topics: Topics, start: Start, tmp_path: Path) -> None:
@@ -258,7 +259,7 @@ async def test_memory_is_bounded_by_writing_the_largest_range(topics: Topics, st
     topic = await topics.create("orders", 4)
     await fill(topics, topic, 2000)
     assert bodies(await query.by_id(topic, "id-5")) == [b"5"]
-    assert query._indexer.index.memory_bytes() <= 12 * 600
+    assert indexer_of(query).index.memory_bytes() <= 12 * 600
     assert len(files(tmp_path)) >= 6
     for n in range(0, 2000, 37):
         assert bodies(await query.by_id(topic, f"id-{n}")) == [b"%d" % n]
@@ -311,8 +312,24 @@ async def test_a_full_disk_is_waited_out(
     query = await start()
     topic = await topics.create("orders")
     await fill(topics, topic, 600)
-    await asyncio.to_thread(wait_for, lambda: query._indexer.failures > 1)
+    await asyncio.to_thread(wait_for, lambda: indexer_of(query).failures > 1)
     assert not files(tmp_path)
     failing = False
     assert bodies(await query.by_id(topic, "id-599")) == [b"599"]
     assert len(files(tmp_path)) > 5
+
+
+async def test_without_an_index_messages_are_found_by_place_and_time(topics: Topics) -> None:
+    query = Query(topics.log, topics, None)
+    await query.start()
+    topic = await topics.create("orders")
+    await fill(topics, topic, 60)
+    message = await query.at(1, 5)
+    assert message is not None
+    assert message.body == b"5"
+    assert bodies(await query.by_time(topic, 1003, 1004)) == [b"3", b"4"]
+    for question in (query.by_id(topic, "id-5"), query.by_key(topic, "own-5")):
+        with pytest.raises(IndexOff, match=r"query\.index"):
+            await question
+    assert not list(query.metrics())
+    await query.close()

@@ -16,7 +16,7 @@ from braidmq.core.query._words import fingerprint, id_of, keys_of
 from braidmq.log import Log
 from braidmq.log.embedded import Disk
 from braidmq.model import Message, Partition, Topic
-from braidmq.model.errors import DamagedLog, OffsetOutOfRange, UnknownPartition
+from braidmq.model.errors import DamagedLog, IndexOff, OffsetOutOfRange, UnknownPartition
 from braidmq.records import Record, record_message
 from braidmq.store import Change, TopicChanged
 
@@ -56,27 +56,30 @@ class Catalog(Protocol):
 
 
 class Query:
-    """Made, then `start`ed. The disk's folder is the index's alone."""
+    """Made, then `start`ed. The disk's folder is the index's alone; without a disk there is no index, and messages are
+    found by place and time only."""
 
-    def __init__(self, log: Log, catalog: Catalog, disk: Disk, limits: IndexLimits | None = None) -> None:
+    def __init__(self, log: Log, catalog: Catalog, disk: Disk | None, limits: IndexLimits | None = None) -> None:
         self._log = log
         self._catalog = catalog
         self._puller = Puller(log)
-        self._indexer = Indexer(log, catalog, disk, limits or IndexLimits())
+        self._indexer = None if disk is None else Indexer(log, catalog, disk, limits or IndexLimits())
         self._unsubscribe: Callable[[], None] = lambda: None
         self._lookups = 0
 
     async def start(self) -> None:
         """From here on the index follows the log. To be called before messages come."""
-        self._unsubscribe = self._catalog.subscribe(self._on_change)
-        await self._indexer.start()
+        if self._indexer is not None:
+            self._unsubscribe = self._catalog.subscribe(self._on_change)
+            await self._indexer.start()
 
     async def close(self) -> None:
         self._unsubscribe()
-        await self._indexer.close()
+        if self._indexer is not None:
+            await self._indexer.close()
 
     def _on_change(self, change: Change) -> None:
-        if isinstance(change, TopicChanged):
+        if isinstance(change, TopicChanged) and self._indexer is not None:
             self._indexer.topics_changed()
 
     # Questions.
@@ -91,14 +94,17 @@ class Query:
         return None if record is None else record_message(record, topic.name, partition.index)
 
     async def by_id(self, topic: Topic, id: str, limit: int = 32) -> list[Message]:
-        """The messages with this unique id, the newest first: more than one where it was sent or delivered again."""
+        """The messages with this unique id, the newest first: more than one where it was sent or delivered again.
+
+        Raises IndexOff.
+        """
         wanted = id.encode(errors="replace")
         return await self._by_word(topic, wanted, lambda record: id_of(record) == wanted, 0, NEVER_MS, limit)
 
     async def by_key(
         self, topic: Topic, key: str, from_ms: int = 0, until_ms: int = NEVER_MS, limit: int = 32
     ) -> list[Message]:
-        """The messages with this key of times from the first to the last named, the newest first."""
+        """The messages with this key of times from the first to the last named, the newest first. Raises IndexOff."""
         wanted = key.encode(errors="replace")
         return await self._by_word(topic, wanted, lambda record: wanted in keys_of(record), from_ms, until_ms, limit)
 
@@ -119,17 +125,23 @@ class Query:
         return answer.messages
 
     def indexed_to(self, topic: Topic) -> dict[int, IndexedTo]:
-        """How far the index has come, by partition number."""
+        """How far the index has come, by partition number. Raises IndexOff."""
+        partitions = self._index().index.partitions
         found = {}
         for number in topic.partition_numbers:
             stable = self._stable(number)
-            partition = self._indexer.index.partitions.get(number)
+            partition = partitions.get(number)
             offset = 0 if partition is None else partition.indexed_to
             latest_ms = -1 if partition is None else partition.tip.latest_ms
             found[number] = IndexedTo(offset, max(0, stable - offset), latest_ms)
         return found
 
     # How they are answered.
+
+    def _index(self) -> Indexer:
+        if self._indexer is None:
+            raise IndexOff()
+        return self._indexer
 
     async def _by_word(
         self,
@@ -141,7 +153,7 @@ class Query:
         limit: int,
     ) -> list[Message]:
         self._lookups += 1
-        await self._indexer.reach({number: self._stable(number) for number in topic.partition_numbers}, WAIT_S)
+        await self._index().reach({number: self._stable(number) for number in topic.partition_numbers}, WAIT_S)
         found: list[Message] = []
         bytes_left = ANSWER_BYTES_MAX
         for partition in topic.partitions:
@@ -158,16 +170,17 @@ class Query:
 
     async def _places(self, number: int, wanted: bytes, from_ms: int, until_ms: int) -> list[int]:
         """Offsets where a message with this fingerprint may be, the newest first."""
+        indexer = self._index()
         for _ in range(2):
-            partition = self._indexer.index.partitions.get(number)
+            partition = indexer.index.partitions.get(number)
             if partition is None:
                 return []
             offsets, damaged = await self._look(partition, wanted, from_ms, until_ms)
             if not damaged:
                 return offsets
             for file, why in damaged:
-                self._indexer.index.lose(number, file, why)
-            await self._indexer.reach({number: self._stable(number)}, WAIT_S)
+                indexer.index.lose(number, file, why)
+            await indexer.reach({number: self._stable(number)}, WAIT_S)
         return offsets
 
     async def _look(
@@ -226,6 +239,8 @@ class Query:
             return 0
 
     def metrics(self) -> Iterator[Metric]:
+        if self._indexer is None:
+            return
         index = self._indexer.index
         behind = sum(max(0, self._stable(each.number) - each.indexed_to) for each in index.partitions.values())
         files = list(index.files())
