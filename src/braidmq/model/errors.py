@@ -43,6 +43,12 @@ class InvalidFilter(BraidError):
     code = "invalid_filter"
 
 
+class IndexOff(BraidError):
+    """Messages are found by id and key only where an index of them is kept (query.index)."""
+
+    code = "index_off"
+
+
 class UnknownTopic(BraidError):
     """There is no such topic."""
 

@@ -7,6 +7,7 @@ half way unwinds what it had opened in the same way.
 import asyncio
 import contextlib
 import os
+import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -25,13 +26,14 @@ from braidmq.core.members import Members
 from braidmq.core.metrics import Metric, MetricSource
 from braidmq.core.publish import Publisher, PublishLimits
 from braidmq.core.pull import Puller
+from braidmq.core.query import IndexLimits, Query
 from braidmq.core.retry import DeadLetters, Retries
 from braidmq.core.timers import Timers
 from braidmq.core.timing import LoopClock
 from braidmq.core.topics import Topics
 from braidmq.core.trace import Timelines, Trace
 from braidmq.core.transactions import Transactions
-from braidmq.log.embedded import EmbeddedLog, LogOptions, Recovery
+from braidmq.log.embedded import EmbeddedLog, LogOptions, RealDisk, Recovery
 from braidmq.model import BraidError
 from braidmq.model.errors import DataFolderUnusable
 from braidmq.model.topic_settings import SEGMENT_BYTES
@@ -46,6 +48,7 @@ from braidmq.settings import Settings
 from braidmq.store import Catalog, GroupStates, HalfRows, Store, TimerRows, TraceRows, TransactionRows
 
 LOG_FOLDER_NAME = "log"
+QUERY_FOLDER_NAME = "query"
 
 _logger = structlog.get_logger(__name__)
 
@@ -70,6 +73,7 @@ class Node:
     group_offsets: GroupOffsets
     trace: Trace
     timelines: Timelines
+    query: Query
     cluster_id: str
 
     def __init__(self, settings: Settings) -> None:
@@ -130,6 +134,7 @@ class Node:
             defaults=self._topic_defaults(),
         )
         self._open.push_async_callback(self.topics.close)
+        await self._start_query()
         self.cluster_id = await cluster_id(self.catalog)
         self.groups = await Groups.open(
             self.catalog, self.log, GroupStates(store), limits=self._group_limits(), topics_of=subscribed_topics
@@ -154,6 +159,22 @@ class Node:
         self.puller = Puller(self.log)
         self.members = Members(clock)
         self._metric_sources.append(self.members.metrics)
+
+    async def _start_query(self) -> None:
+        """Before anything is appended: by the log's ends the index sees whether messages were lost with the power."""
+        query = self.settings.query
+        folder = self.settings.node.data / QUERY_FOLDER_NAME
+        disk = None
+        if query.index == "on":
+            folder.mkdir(exist_ok=True, mode=0o750)
+            disk = RealDisk(folder.resolve())
+        else:
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        limits = IndexLimits(memory_bytes=query.memory_bytes, share=query.share_percent / 100)
+        self.query = Query(self.log, self.catalog, disk, limits)
+        await self.query.start()
+        self._open.push_async_callback(self.query.close)
+        self._metric_sources.append(self.query.metrics)
 
     async def _start_deferring(self, store: Store) -> None:
         """Messages that come to their topics later: at a time, or when their producer says so."""
@@ -294,6 +315,7 @@ class Node:
             locks=self.locks,
             resets=self.resets,
             group_offsets=self.group_offsets,
+            query=self.query,
             tracer=self.trace,
         )
         return RocketMQListener(

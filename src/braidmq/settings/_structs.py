@@ -179,6 +179,31 @@ class TraceSettings(Section, frozen=True):
     keep_s: Annotated[int, Meta(description="How long notes are kept.", ge=1, le=366 * 86_400)] = 3 * 86_400
 
 
+class QuerySettings(Section, frozen=True):
+    """Finding messages by id and key."""
+
+    index: Annotated[
+        Literal["on", "off"],
+        Meta(
+            description="Whether an index of ids and keys is kept, in the data folder. Without it, messages are found"
+            " by place and by time only."
+        ),
+    ] = "on"
+    memory_bytes: Annotated[
+        int,
+        Meta(description="How much of the index is in memory before it is written to files.", ge=MIB, le=4096 * MIB),
+    ] = 16 * MIB
+    share_percent: Annotated[
+        int,
+        Meta(
+            description="How much of the node's time indexing may take; under more load it falls behind, and catches"
+            " up later. A question that waits for the index makes it hurry.",
+            ge=1,
+            le=90,
+        ),
+    ] = 5
+
+
 class KafkaSettings(Section, frozen=True):
     """The Kafka protocol."""
 
@@ -363,6 +388,7 @@ class Settings(Section, frozen=True):
     halves: HalvesSettings = HalvesSettings()
     groups: GroupsSettings = GroupsSettings()
     trace: TraceSettings = TraceSettings()
+    query: QuerySettings = QuerySettings()
     http: HttpSettings = HttpSettings()
     publish: PublishSettings = PublishSettings()
     kafka: KafkaSettings = KafkaSettings()

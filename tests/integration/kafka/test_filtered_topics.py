@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
+from urllib.parse import quote
 
 import confluent_kafka
 import pytest
@@ -158,6 +159,9 @@ async def test_clients_of_the_old_formats_are_told_that_they_cannot_have_filters
         ("orders?key=k-A", [b"A"]),
         ("orders..key..k-A..plain", [b"A", b"untagged"]),
         ("orders?tag=nobody", []),
+        ("orders?sql=TAGS IN ('A', 'C') OR KEYS = 'plain'", [b"A", b"C", b"untagged"]),
+        ("orders?sql=TAGS%20IS%20NULL", [b"untagged"]),
+        ("orders..sql..TAGS.20.3C.3E.20.27A.27", [b"B", b"C"]),
     ],
 )
 async def test_filters_choose_by_tag_or_key(node: Node, client: RawClient, name: str, expected: list[bytes]) -> None:
@@ -437,6 +441,22 @@ async def test_librdkafka_reads_through_a_filter_and_goes_on_where_it_was(filled
         await producer.send_and_wait("orders", b"other", headers=[("TAGS", b"C")])
         await producer.send_and_wait("orders", b"later", headers=[("TAGS", b"B")])
     assert await asyncio.to_thread(read_with_librdkafka, bootstrap(filled), topic, 1) == [b"later"]
+
+
+SQL = "TAGS IN ('A', 'B') AND KEYS STARTSWITH 'k'"
+
+
+@pytest.mark.parametrize("topic", [f"orders?sql={quote(SQL)}", "orders..sql.." + quote(SQL, safe="").replace("%", ".")])
+async def test_librdkafka_reads_through_an_expression(filled: Node, topic: str) -> None:
+    values = await asyncio.to_thread(read_with_librdkafka, bootstrap(filled), topic, len(CHOSEN))
+    assert sorted(values) == CHOSEN
+
+
+async def test_kafka_python_reads_through_an_expression(filled: Node) -> None:
+    topic = "orders..sql.." + quote(SQL, safe="").replace("%", ".")
+    values, committed = await asyncio.to_thread(read_with_kafka_python, bootstrap(filled), topic)
+    assert sorted(values) == CHOSEN
+    assert committed == ENDS
 
 
 async def test_two_groups_read_the_same_topic_through_different_filters(filled: Node) -> None:

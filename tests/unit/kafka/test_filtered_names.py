@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from braidmq.core.filters import Everything, KeyFilter, TagFilter, key_filter, tag_filter
+from braidmq.core.filters import Everything, KeyFilter, SqlFilter, TagFilter, key_filter, tag_filter
 from braidmq.model.errors import InvalidFilter
 from braidmq.protocols.kafka._filtered_names import NAME_LENGTH_MAX, FilteredName, read_filtered_name
 
@@ -52,6 +52,15 @@ def test_what_people_write_is_understood() -> None:
     assert read_filtered_name("orders..tag...2A") == FilteredName("orders", Everything())
 
 
+@pytest.mark.parametrize("expression", ["a = '1' OR b > 2.5", "a CONTAINS '||'", "a = '..' AND b IS NULL", "a='中'"])
+def test_both_spellings_carry_an_expression(expression: str) -> None:
+    for spelled in (spelled_for_people, spelled_with_dots):
+        named = read_filtered_name(spelled("orders", "sql", [expression.encode()]))
+        assert named is not None
+        assert isinstance(named.chosen, SqlFilter)
+        assert (named.topic, named.chosen.expression) == ("orders", expression)
+
+
 @pytest.mark.parametrize(
     "name", ["orders", "a.b_c-d", "orders..", "a..b", "..tag..A", "orders..tag..", "a..tags..b", ""]
 )
@@ -68,6 +77,10 @@ def test_other_names_name_no_filter(name: str) -> None:
         "orders?tag=A||",
         "orders?colour=red",
         "orders?TAG=A",
+        "orders?sql=",
+        "orders?sql=a%20=",
+        "orders?sql=a='%ff'",
+        "orders..sql..a.3D1..b.3D2",
         "orders..tag..A.B",
         "orders..tag..A.",
         "orders..tag..A.zz",

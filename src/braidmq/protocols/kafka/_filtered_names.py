@@ -7,7 +7,8 @@ choose. Two spellings mean the same:
     orders..tag..A..B       for clients that refuse a `?` in a name: two dots separate, and a byte of a value that is
                             not a letter, a digit, `_` or `-` is a dot and two hexadecimal digits
 
-`key` stands where `tag` stands. A topic that really has the name of the second kind wins over the filter.
+`key` stands where `tag` stands, and so does `sql`, with one expression in place of alternatives. A topic that
+really has the name of the second kind wins over the filter.
 """
 
 import functools
@@ -16,18 +17,16 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from braidmq.core.filters import Filter, alternatives, key_filter, tag_filter
+from braidmq.core.filters import Filter, alternatives, key_filter, sql_filter, tag_filter
 from braidmq.model.errors import InvalidFilter
 
 NAME_LENGTH_MAX: Final = 1000
 _REMEMBERED: Final = 1000
 
 _MARK: Final = "?"
-_DOTTED: Final = re.compile(r"(?P<topic>.+?)\.\.(?P<kind>tag|key)\.\.(?P<values>[A-Za-z0-9._-]+)\Z")
+_DOTTED: Final = re.compile(r"(?P<topic>.+?)\.\.(?P<kind>tag|key|sql)\.\.(?P<values>[A-Za-z0-9._-]+)\Z")
 _ESCAPED: Final = re.compile(r"\.([0-9A-Fa-f]{2})")
 _SEPARATOR: Final = ".."
-
-_KINDS: Final[Mapping[str, Callable[[list[bytes]], Filter]]] = {"tag": tag_filter, "key": key_filter}
 
 
 class FilteredName(NamedTuple):
@@ -51,7 +50,8 @@ def _read(name: str) -> FilteredName | None:
     if _MARK in name:
         topic, _, condition = name.partition(_MARK)
         kind, _, expression = condition.partition("=")
-        return _filtered(name, topic, kind, [unquote_to_bytes(part) for part in alternatives(expression)])
+        parts = [expression] if kind == "sql" else alternatives(expression)
+        return _filtered(name, topic, kind, [unquote_to_bytes(part) for part in parts])
     if (dotted := _DOTTED.match(name)) is not None:
         values = [_unescaped(name, part) for part in dotted["values"].split(_SEPARATOR)]
         return _filtered(name, dotted["topic"], dotted["kind"], values)
@@ -69,3 +69,19 @@ def _unescaped(name: str, text: str) -> bytes:
     if "." in plain:
         raise InvalidFilter(f"in the topic name {name!r}, a single dot is not followed by two hexadecimal digits")
     return unquote_to_bytes(plain)
+
+
+def _expression_filter(values: list[bytes]) -> Filter:
+    if len(values) != 1:
+        raise InvalidFilter("a filter by expression has one expression; OR joins alternatives inside of it")
+    try:
+        return sql_filter(values[0].decode())
+    except UnicodeDecodeError as error:
+        raise InvalidFilter(f"a filter expression is text in UTF-8: {error}") from error
+
+
+_KINDS: Final[Mapping[str, Callable[[list[bytes]], Filter]]] = {
+    "tag": tag_filter,
+    "key": key_filter,
+    "sql": _expression_filter,
+}

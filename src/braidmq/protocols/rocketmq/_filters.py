@@ -3,9 +3,8 @@
 from functools import lru_cache
 from typing import Final
 
-from braidmq.core.filters import Everything, Filter, alternatives, tag_filter
+from braidmq.core.filters import Everything, Filter, alternatives, sql_filter, tag_filter
 from braidmq.model import FilterKind
-from braidmq.model.errors import InvalidFilter
 
 SQL_TYPE: Final = "SQL92"
 
@@ -23,4 +22,4 @@ def filter_of(kind: FilterKind, expression: str) -> Filter:
         return Everything()
     if kind is FilterKind.TAG:
         return tag_filter(tag.encode() for tag in alternatives(expression) if tag)
-    raise InvalidFilter(f"filters of kind {kind} are not offered")
+    return sql_filter(expression)

@@ -9,6 +9,7 @@ from braidmq.core.locks import PartitionLocks
 from braidmq.core.members import Members
 from braidmq.core.publish import Publisher
 from braidmq.core.pull import Puller
+from braidmq.core.query import Query
 from braidmq.core.retry import Retries
 from braidmq.core.timers import Timers
 from braidmq.core.topics import Topics
@@ -55,4 +56,5 @@ class RocketMQServices(NamedTuple):
     locks: PartitionLocks
     resets: ResetBoard
     group_offsets: GroupOffsets
+    query: Query
     tracer: Tracer

@@ -1,4 +1,4 @@
-"""Which messages a reader wants: by tag, or by key. Hot path: `matches` runs for every record of a filtered reading.
+"""Choices by tag and by key. Hot path: `matches` runs for every record of a filtered reading.
 
 A tag is the header TAGS, as RocketMQ calls it; where a header repeats, the last one counts. A message's keys are its
 record key and the words of the header KEYS. An expression names alternatives with `||` between them, and `*` wants
@@ -60,6 +60,18 @@ def tag_filter(tags: Iterable[bytes]) -> Filter:
     """Messages with one of the tags. Raises InvalidFilter for no tag, an empty one, or too many."""
     listed = _checked(tags, "tag")
     return Everything() if listed == [ALL] else TagFilter(frozenset(listed))
+
+
+def tag_expression_filter(expression: str) -> Filter:
+    """What a subscription's text means: `A || B` is either tag; `*` and no text at all are everything.
+
+    Alternatives that are empty do not count: a trailing `||` does no harm. Raises InvalidFilter when none is left, or
+    too many.
+    """
+    if expression in ("", ALL.decode()):
+        return Everything()
+    tags = [part.encode() for part in alternatives(expression) if part]
+    return TagFilter(frozenset(_checked(tags, "tag")))
 
 
 def key_filter(keys: Iterable[bytes]) -> Filter:

@@ -1,0 +1,209 @@
+"""Ranges of offsets, and which words stand where in them: one that is being filled, and those in files.
+
+A file is a head and entries of 12 bytes, a fingerprint and how far behind the range's first offset the message lies,
+in order of fingerprints. Its name says which partition and which offsets it covers, so that a list of names is all
+that a start needs to read. It is written under another name, synced, and then renamed: under its own name it is whole,
+or a disk has damaged it since, which its checksums tell.
+"""
+
+import struct
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from braidmq.core.query._words import FINGERPRINT_BYTES, fingerprint, words_of
+from braidmq.log.embedded import Disk
+from braidmq.records import Record, checksum
+
+FOLDER: Final = "ranges"
+OPEN_NAME: Final = f"{FOLDER}/open"
+"""What was in memory at some moment: read at the next start, so that less of the log has to be."""
+UNFINISHED: Final = ".new"
+ENTRY_BYTES: Final = FINGERPRINT_BYTES + 4
+SPAN_MAX: Final = (1 << 32) - 1
+NEVER_MS: Final = (1 << 63) - 1
+
+_MAGIC: Final = b"braidix1"
+_HEAD: Final = struct.Struct(">8sIqqIqqI")
+_HEAD_CHECKSUM: Final = struct.Struct(">I")
+_HEAD_BYTES: Final = _HEAD.size + _HEAD_CHECKSUM.size
+_DELTA: Final = struct.Struct(">I")
+
+
+class DamagedRange(Exception):
+    """A file that is not what was written."""
+
+
+class RangeName(NamedTuple):
+    """Which offsets a file covers: from the first up to, and without, the end."""
+
+    number: int
+    first: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        return f"{FOLDER}/{self.number:06x}-{self.first:010x}-{self.end:010x}"
+
+    @classmethod
+    def parse(cls, text: str) -> "RangeName | None":
+        """None for a name that is none of ours."""
+        try:
+            number, first, end = (int(part, 16) for part in text.removeprefix(f"{FOLDER}/").split("-"))
+        except ValueError:
+            return None
+        name = cls(number, first, end)
+        return name if name.text == text and first <= end else None
+
+
+class OpenRange:
+    """A range in memory, which grows. Entries are in the order of the log."""
+
+    __slots__ = ("earliest_ms", "end", "entries", "first", "latest_ms", "until")
+
+    def __init__(self, first: int, until: int | None = None) -> None:
+        self.first = first
+        self.end = first
+        """Everything before it is in here."""
+        self.until = until
+        """Where it ends; None for the one that follows the log."""
+        self.entries = bytearray()
+        self.earliest_ms = NEVER_MS
+        self.latest_ms = -1
+
+    def add(self, records: Sequence[Record]) -> None:
+        """Take messages in; `end` is the caller's to set."""
+        first, entries = self.first, self.entries
+        for record in records:
+            delta = _DELTA.pack(record.offset - first)
+            for word in words_of(record):
+                entries += fingerprint(word) + delta
+            self.latest_ms = max(self.latest_ms, record.timestamp_ms)
+            self.earliest_ms = min(self.earliest_ms, record.timestamp_ms)
+
+    def find(self, wanted: bytes) -> list[int]:
+        """Offsets of messages with this fingerprint, the newest first."""
+        offsets = []
+        at = self.entries.find(wanted)
+        while at >= 0:
+            if at % ENTRY_BYTES == 0:
+                offsets.append(self.first + _DELTA.unpack_from(self.entries, at + FINGERPRINT_BYTES)[0])
+            at = self.entries.find(wanted, at + 1)
+        return offsets[::-1]
+
+
+class RangeFile:
+    """A range in a file."""
+
+    __slots__ = ("_count", "_disk", "earliest_ms", "latest_ms", "name", "size_bytes")
+
+    def __init__(self, disk: Disk, name: RangeName, size_bytes: int) -> None:
+        self._disk = disk
+        self.name = name
+        self.size_bytes = size_bytes
+        self._count: int | None = None
+        """How many entries; None before the file was read and found whole."""
+        self.earliest_ms = -1
+        self.latest_ms = NEVER_MS
+
+    def find(self, wanted: bytes, from_ms: int, until_ms: int) -> list[int]:
+        """Offsets of messages with this fingerprint, the newest first; none when all messages are of other times.
+
+        Raises DamagedRange.
+        """
+        if self._count is not None and (self.latest_ms < from_ms or self.earliest_ms > until_ms):
+            return []
+        try:
+            file = self._disk.open(self.name.text)
+        except FileNotFoundError as error:
+            raise DamagedRange(f"{self.name.text} is gone") from error
+        try:
+            count = self._checked(file.read(self.size_bytes, 0)) if self._count is None else self._count
+
+            def entry(at: int) -> bytes:
+                return file.read(ENTRY_BYTES, _HEAD_BYTES + at * ENTRY_BYTES)
+
+            at = bisect_left(range(count), wanted, key=lambda at: entry(at)[:FINGERPRINT_BYTES])
+            offsets = []
+            while at < count and (found := entry(at)).startswith(wanted):
+                offsets.append(self.name.first + _DELTA.unpack_from(found, FINGERPRINT_BYTES)[0])
+                at += 1
+        finally:
+            file.close()
+        return offsets[::-1]
+
+    def _checked(self, data: bytes) -> int:
+        if len(data) < _HEAD_BYTES or _HEAD_CHECKSUM.unpack_from(data, _HEAD.size)[0] != checksum(data[: _HEAD.size]):
+            raise DamagedRange(f"the head of {self.name.text} is damaged")
+        magic, number, first, end, count, self.earliest_ms, self.latest_ms, entries_checksum = _HEAD.unpack_from(data)
+        if magic != _MAGIC or RangeName(number, first, end) != self.name:
+            raise DamagedRange(f"{self.name.text} holds something else")
+        if len(data) != _HEAD_BYTES + count * ENTRY_BYTES or checksum(data[_HEAD_BYTES:]) != entries_checksum:
+            raise DamagedRange(f"the entries of {self.name.text} are damaged")
+        self._count = int(count)
+        return self._count
+
+
+def write_range(disk: Disk, number: int, content: OpenRange, entries: bytes) -> RangeFile:
+    """The file of a range whose entries were put in order; on the disk, name and all, when this returns."""
+    name = RangeName(number, content.first, content.end)
+    count = len(entries) // ENTRY_BYTES
+    head = _HEAD.pack(_MAGIC, *name, count, content.earliest_ms, content.latest_ms, checksum(entries))
+    data = head + _HEAD_CHECKSUM.pack(checksum(head)) + entries
+    replace_file(disk, name.text, data)
+    return RangeFile(disk, name, len(data))
+
+
+def replace_file(disk: Disk, name: str, data: bytes) -> None:
+    """Under this name there is always a whole file, the old one or the new."""
+    unfinished = name + UNFINISHED
+    disk.remove(unfinished)
+    try:
+        file = disk.open(unfinished, create=True)
+        try:
+            file.write([data], 0, len(data))
+            file.sync()
+        finally:
+            file.close()
+        disk.rename(unfinished, name)
+        disk.sync_folder(FOLDER)
+    except OSError:
+        disk.remove(unfinished)
+        raise
+
+
+# What was in memory, in one file.
+
+_OPEN_HEAD: Final = struct.Struct(">IqqqqI")
+
+
+def pack_open(ranges: Sequence[tuple[int, OpenRange]]) -> bytes:
+    """(partition number, range) for each."""
+    pieces: list[bytes | bytearray] = [_MAGIC]
+    for number, each in ranges:
+        pieces.append(
+            _OPEN_HEAD.pack(number, each.first, each.end, each.earliest_ms, each.latest_ms, len(each.entries))
+        )
+        pieces.append(each.entries)
+    data = b"".join(pieces)
+    return data + _HEAD_CHECKSUM.pack(checksum(data))
+
+
+def unpack_open(data: bytes) -> Iterator[tuple[int, OpenRange]]:
+    """Raises DamagedRange, before anything else comes out."""
+    end = len(data) - _HEAD_CHECKSUM.size
+    if (
+        end < len(_MAGIC)
+        or not data.startswith(_MAGIC)
+        or _HEAD_CHECKSUM.unpack_from(data, end)[0] != checksum(data[:end])
+    ):
+        raise DamagedRange(f"{OPEN_NAME} is damaged")
+    at = len(_MAGIC)
+    while at < end:
+        number, first, range_end, earliest_ms, latest_ms, size_bytes = _OPEN_HEAD.unpack_from(data, at)
+        at += _OPEN_HEAD.size
+        each = OpenRange(first)
+        each.end, each.earliest_ms, each.latest_ms = range_end, earliest_ms, latest_ms
+        each.entries += data[at : at + size_bytes]
+        at += size_bytes
+        yield number, each
