@@ -74,10 +74,11 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
     def header(self, name: str) -> bytes | None:
         """The last value under this name, as Kafka's `lastHeader` chooses it."""
-        for header_name, value in reversed(self.headers):
+        found = None
+        for header_name, value in self.headers:
             if header_name == name:
-                return value
-        return None
+                found = value
+        return found
 
     def with_headers(self, headers: Mapping[str, str | None]) -> "Message":
         """The message with these headers in place of all of the same names; None only takes them away. The others stay

@@ -17,7 +17,7 @@ from braidmq.protocols.framed import Home as FramedHome
 from braidmq.protocols.listener import Address
 from braidmq.protocols.rocketmq._call import NO_FIELDS, Answer, Call
 from braidmq.protocols.rocketmq._operations import Later, Result, operations
-from braidmq.protocols.rocketmq._services import BROKER_VERSION, RocketMQServices
+from braidmq.protocols.rocketmq._services import BROKER_VERSION, REGION, RocketMQServices
 from braidmq.protocols.rocketmq.codec import (
     ONEWAY_FLAG,
     RESPONSE_FLAG,
@@ -26,17 +26,17 @@ from braidmq.protocols.rocketmq.codec import (
     MalformedFrame,
     RequestCode,
     ResponseCode,
+    Serialization,
     Unencodable,
-    decode_command,
+    decode_request,
     encode_command,
     encode_head,
-    read_header,
 )
-from braidmq.protocols.rocketmq.codec.headers import CustomHeader
+from braidmq.protocols.rocketmq.codec.ids import OFFSET_BITS, write_offset_id
+from braidmq.protocols.rocketmq.codec.sent import encode_sent
 
 UNKNOWN_CODE: Final = -1
 """What requests are counted under that nobody knows."""
-NO_HEADER: Final = CustomHeader()
 _UNDER_WAY_MAX: Final = 16_384
 """More requests than this of one client are not read before some are answered."""
 _ASKED_MAX: Final = 1_024
@@ -78,6 +78,7 @@ class Connection(FramedConnection):
     __slots__ = (
         "_asked",
         "_is_write_due",
+        "_offset_id",
         "_opaque",
         "_tasks",
         "_under_way",
@@ -112,12 +113,14 @@ class Connection(FramedConnection):
         """The address of the broker, as this client is to know it."""
         self.born_host = Host.of(*self.peer)
         self.store_host = Host.of(*self.broker)
+        self._offset_id = write_offset_id(self.store_host, 0)[:-16]
+        """What all offset ids begin with that this client is told."""
 
     # Requests.
 
     def _take(self, frame: bytes) -> None:
         try:
-            command = decode_command(frame)
+            command, fields = decode_request(frame)
         except MalformedFrame as error:
             self._home.memory.free(len(frame))
             self._refuse(error.message)
@@ -127,18 +130,18 @@ class Connection(FramedConnection):
             self._hear(command)
             return
         self._under_way += 1
-        self._begin(command, len(frame))
+        self._begin(Call(command, fields, self, len(frame)))
 
-    def _begin(self, command: Command, frame_bytes: int) -> None:
+    def _begin(self, call: Call[Any]) -> None:
+        command = call.command
         operation = operations.get(command.code)
-        call: Call[Any] = Call(command, NO_HEADER, self, frame_bytes)
         if operation is None:
             self._home.requests[UNKNOWN_CODE] += 1
             self.answer(call, _not_supported(command.code))
             return
         self._home.requests[command.code] += 1
         try:
-            call.header = read_header(operation.handler.header, command.fields)
+            call.read_header(operation.handler.header)
             result = operation.handler.handle(call)
         except BraidError as error:
             self.answer(call, Answer.of_error(error))
@@ -203,6 +206,22 @@ class Connection(FramedConnection):
         else:
             self._output.append(head + body if body else head)
         self._write_soon()
+
+    def answer_sent(self, call: Call[Any], partition: int, number: int, offset: int, unique_id: str) -> bool:
+        """The same for the most frequent of answers: that one message was stored. False where `answer` must say it.
+        Hot path."""
+        request = call.command
+        if request.serialization is not Serialization.JSON or request.flag & ONEWAY_FLAG:
+            return False
+        msg_id = f"{self._offset_id}{number << OFFSET_BITS | offset:016X}"
+        frame = encode_sent(request.opaque, BROKER_VERSION, REGION, msg_id, partition, offset, unique_id)
+        if frame is None:
+            return False
+        self._free(call)
+        if not self._transport.is_closing():
+            self._output.append(frame)
+            self._write_soon()
+        return True
 
     def _free(self, call: Call[Any]) -> None:
         self._under_way -= 1

@@ -20,7 +20,6 @@ from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._operations import Result
 from braidmq.protocols.rocketmq._sending import SendHeader, sent_answer, sent_message
 from braidmq.protocols.rocketmq.codec.ids import physical_offset, write_offset_id
-from braidmq.protocols.rocketmq.codec.mapping import message_of
 from braidmq.protocols.rocketmq.codec.messages import TRANSACTION_COMMIT, TRANSACTION_MASK, write_properties
 
 HALF_PROPERTY: Final = "TRAN_MSG"
@@ -30,12 +29,15 @@ DELAY_PROPERTY: Final = "DELAY"
 DELIVER_AT_PROPERTY: Final = "TIMER_DELIVER_MS"
 DELAY_SECONDS_PROPERTY: Final = "TIMER_DELAY_SEC"
 DELAY_MS_PROPERTY: Final = "TIMER_DELAY_MS"
-DEFERRING_PROPERTIES: Final = ("TRAN_MSG\x01", "DELAY\x01", "TIMER_DEL")
-"""How the text of the properties looks where one of these is among them; what only looks so costs a second look."""
 
 _DELAYS: Final = (DELAY_PROPERTY, DELIVER_AT_PROPERTY, DELAY_SECONDS_PROPERTY, DELAY_MS_PROPERTY)
 _LOW_BITS: Final = (1 << 64) - 1
 _HANDLE_VERSION: Final = "v1"
+
+
+def may_be_deferred(properties: str) -> bool:
+    """Whether one of these properties may be in the text; what only looks so costs a second look. Hot path."""
+    return "DELAY\x01" in properties or "TRAN_MSG\x01" in properties or "TIMER_DEL" in properties
 
 
 def send_deferred(call: Call[SendHeader], topic: Topic, properties: dict[str, str]) -> Result:
@@ -54,32 +56,30 @@ async def _prepare(call: Call[SendHeader], topic: Topic, properties: dict[str, s
     partition = header.queue_id if header.queue_id >= 0 else call.services.publisher.choose(topic, _bare(properties))
     immunity_s = _number(properties, IMMUNITY_PROPERTY)
     properties |= {"REAL_TOPIC": topic.name, "REAL_QID": str(partition)}
-    stored = sent_message(call, call.command.body, write_properties(properties), header.flag)
-    stored.sys_flag = stored.sys_flag & ~TRANSACTION_MASK | TRANSACTION_COMMIT
-    message = message_of(stored)
+    sys_flag = header.sys_flag & ~TRANSACTION_MASK | TRANSACTION_COMMIT
+    message = sent_message(call, call.command.body, write_properties(properties), header.flag, sys_flag=sys_flag)
     handle, _ = await call.services.publisher.prepare(
         topic, message, group=group, partition=partition, immunity_ms=-1 if immunity_s is None else immunity_s * 1000
     )
     first, second = numbers_of(handle)
-    return sent_answer(write_offset_id(call.connection.store_host, second), partition, first, (message,))
+    return sent_answer(write_offset_id(call.connection.store_host, second), partition, first, message.id or "")
 
 
 async def _delay(call: Call[SendHeader], topic: Topic, properties: dict[str, str]) -> Answer:
     header, services = call.header, call.services
     due_ms = _due_ms(properties)
-    stored = sent_message(call, call.command.body, write_properties(properties), header.flag)
-    message = message_of(stored)
+    message = sent_message(call, call.command.body, write_properties(properties), header.flag)
     partition = header.queue_id if header.queue_id >= 0 else services.publisher.choose(topic, message)
     taken = await services.publisher.publish_at(topic, message, due_ms, partition=partition)
     if taken.delivered is not None:
         partition, offset = taken.delivered
         place = physical_offset(topic.partition_numbers[partition], offset)
-        return sent_answer(write_offset_id(call.connection.store_host, place), partition, offset, (message,))
+        return sent_answer(write_offset_id(call.connection.store_host, place), partition, offset, message.id or "")
     assert taken.handle is not None
     first, second = numbers_of(taken.handle)
     recall = {"recallHandle": write_recall_handle(topic.name, services.facts.broker, due_ms, taken.message_id)}
     msg_id = write_offset_id(call.connection.store_host, second)
-    return sent_answer(msg_id, partition, first, (message,), recall)
+    return sent_answer(msg_id, partition, first, message.id or "", recall)
 
 
 async def send_again(call: Call[SendHeader], topic: Topic, properties: dict[str, str]) -> Answer:
@@ -88,7 +88,7 @@ async def send_again(call: Call[SendHeader], topic: Topic, properties: dict[str,
     level = _number(properties, DELAY_PROPERTY)
     for name in _DELAYS:
         properties.pop(name, None)
-    message = message_of(sent_message(call, call.command.body, write_properties(properties), header.flag))
+    message = sent_message(call, call.command.body, write_properties(properties), header.flag)
     await call.services.retries.accept(
         topic.name.removeprefix(RETRY_TOPIC_PREFIX),
         message,
@@ -96,7 +96,7 @@ async def send_again(call: Call[SendHeader], topic: Topic, properties: dict[str,
         attempts_max=header.max_reconsume_times,
         delay_ms=None if level is None else level_delay_ms(level),
     )
-    return sent_answer(write_offset_id(call.connection.store_host, 0), 0, 0, (message,))
+    return sent_answer(write_offset_id(call.connection.store_host, 0), 0, 0, message.id or "")
 
 
 def _due_ms(properties: dict[str, str]) -> int:

@@ -22,13 +22,21 @@ from braidmq.protocols.rocketmq.codec._frames import (
     Command,
     Serialization,
     decode_command,
+    decode_request,
     encode_command,
     encode_head,
+    fields_of,
     frame_end,
     wrapped_code,
 )
 from braidmq.protocols.rocketmq.codec.codes import Audience, Language, RequestCode, ResponseCode
-from braidmq.protocols.rocketmq.codec.headers import REQUEST_HEADERS, RESPONSE_HEADERS, read_header, write_header
+from braidmq.protocols.rocketmq.codec.headers import (
+    REQUEST_HEADERS,
+    RESPONSE_HEADERS,
+    read_header,
+    read_raw_header,
+    write_header,
+)
 from braidmq.protocols.rocketmq.codec.ids import Host
 from braidmq.protocols.rocketmq.codec.mapping import message_of, stored_message
 from braidmq.protocols.rocketmq.codec.messages import BatchedMessage, StoredMessage
@@ -57,12 +65,15 @@ __all__ = [
     "decode_body",
     "decode_body_list",
     "decode_command",
+    "decode_request",
     "encode_body",
     "encode_command",
     "encode_head",
+    "fields_of",
     "frame_end",
     "message_of",
     "read_header",
+    "read_raw_header",
     "stored_message",
     "wrapped_code",
     "write_header",

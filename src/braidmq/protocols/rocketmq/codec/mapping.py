@@ -26,6 +26,7 @@ from braidmq.model import (
     KEYS_HEADER,
     SHARDING_KEY_HEADER,
     TAG_HEADER,
+    Header,
     Message,
 )
 from braidmq.model.errors import InvalidBatch
@@ -67,27 +68,61 @@ def message_of(stored: StoredMessage, body_bytes_max: int = BODY_BYTES_MAX) -> M
     Raises MalformedMessage when it cannot be opened or is larger, and when the properties are more than could ever be
     given back.
     """
-    if not _fits(stored.properties):
+    return make_message(
+        stored.properties,
+        stored.body,
+        stored.born_ms,
+        flag=stored.flag,
+        sys_flag=stored.sys_flag,
+        store_ms=stored.store_ms,
+        born_host=stored.born_host,
+        attempts=stored.reconsume_times,
+        prepared_offset=stored.prepared_offset,
+        body_bytes_max=body_bytes_max,
+    )
+
+
+def make_message(
+    properties: str,
+    body: bytes,
+    born_ms: int,
+    *,
+    flag: int,
+    sys_flag: int,
+    store_ms: int,
+    born_host: Host,
+    attempts: int = 0,
+    prepared_offset: int = 0,
+    body_bytes_max: int = BODY_BYTES_MAX,
+) -> Message:
+    """The same, of the parts that a producer sends. Raises what `message_of` raises."""
+    if not _fits(properties):
         raise MalformedMessage(f"the properties of a message have at most {PROPERTIES_BYTES_MAX} bytes")
-    sys_flag = stored.sys_flag & ~_HOST_BITS
-    body = stored.body
+    sys_flag &= ~_HOST_BITS
     if sys_flag & COMPRESSED:
         body = _opened(body, sys_flag & COMPRESSION_MASK, body_bytes_max)
         sys_flag &= ~(COMPRESSED | COMPRESSION_MASK)
-    properties = read_properties(stored.properties)
-    properties.pop(ROCKETMQ_HEADER, None)
-    properties.pop(ATTEMPT_HEADER, None)
-    if stored.reconsume_times > 0:
-        properties[ATTEMPT_HEADER] = str(stored.reconsume_times)
-    key = properties.get(SHARDING_KEY_HEADER) or next(iter(properties.get(KEYS_HEADER, "").split()), None)
-    headers = [(name, value.encode(errors="replace")) for name, value in properties.items()]
-    headers.append((ROCKETMQ_HEADER, _own_header(stored, sys_flag)))
-    return Message(
-        body=body,
-        key=None if key is None else key.encode(errors="replace"),
-        headers=tuple(headers),
-        born_ms=stored.born_ms,
-    )
+    pairs = _pairs(properties)
+    pairs.pop(ROCKETMQ_HEADER, None)
+    pairs.pop(ATTEMPT_HEADER, None)
+    if attempts > 0:
+        pairs[ATTEMPT_HEADER] = str(attempts)
+    key = pairs.get(SHARDING_KEY_HEADER)
+    if not key and (keys := pairs.get(KEYS_HEADER)):
+        key = keys.split(maxsplit=1)[0] if not keys.isspace() else None
+    headers: list[Header] = [(name, value.encode(errors="replace")) for name, value in pairs.items()]
+    own = _own_header(flag, sys_flag, store_ms, born_host, prepared_offset)
+    headers.append((ROCKETMQ_HEADER, own))
+    record_key = key.encode(errors="replace") if key else None
+    return Message(body=body, key=record_key, headers=tuple(headers), born_ms=born_ms)
+
+
+def _pairs(properties: str) -> dict[str, str]:
+    try:
+        pairs = dict([pair.split("\x01", 1) for pair in properties.split("\x02") if pair])
+    except ValueError:
+        return read_properties(properties)
+    return read_properties(properties) if "" in pairs else pairs
 
 
 def stored_message(message: Message, *, queue_id: int, physical_offset: int, store_host: Host) -> StoredMessage:
@@ -126,11 +161,11 @@ def stored_message(message: Message, *, queue_id: int, physical_offset: int, sto
     )
 
 
-def _own_header(stored: StoredMessage, sys_flag: int) -> bytes:
-    ip, port = stored.born_host
-    if stored.prepared_offset:
-        return _PREPARED.pack(_PREPARED_KIND, stored.flag, sys_flag, stored.store_ms, port, stored.prepared_offset) + ip
-    return _FRESH.pack(_FRESH_KIND, stored.flag, sys_flag, stored.store_ms, port) + ip
+def _own_header(flag: int, sys_flag: int, store_ms: int, born_host: Host, prepared_offset: int) -> bytes:
+    ip, port = born_host
+    if prepared_offset:
+        return _PREPARED.pack(_PREPARED_KIND, flag, sys_flag, store_ms, port, prepared_offset) + ip
+    return _FRESH.pack(_FRESH_KIND, flag, sys_flag, store_ms, port) + ip
 
 
 def _read_own_header(data: bytes, born_ms: int) -> tuple[int, int, int, Host, int]:

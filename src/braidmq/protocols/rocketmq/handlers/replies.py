@@ -13,7 +13,6 @@ from braidmq.protocols.rocketmq._sending import SendHeader, sent_answer, sent_me
 from braidmq.protocols.rocketmq.codec import RequestCode, ResponseCode, write_header
 from braidmq.protocols.rocketmq.codec.headers import ReplyMessageRequestHeader
 from braidmq.protocols.rocketmq.codec.ids import write_offset_id
-from braidmq.protocols.rocketmq.codec.mapping import message_of
 from braidmq.protocols.rocketmq.codec.messages import read_properties
 
 REPLY_TO_PROPERTY = "REPLY_TO_CLIENT"
@@ -54,5 +53,5 @@ async def reply(call: Call[SendHeader]) -> Answer:
     )
     if answered.code != ResponseCode.SUCCESS:
         return Answer(ResponseCode.SYSTEM_ERROR, remark=f"push reply message to {client_id} fail: {answered.remark}")
-    message = message_of(sent_message(call, b"", properties, header.flag))
-    return sent_answer(write_offset_id(connection.store_host, 0), max(header.queue_id, 0), 0, (message,))
+    message = sent_message(call, b"", properties, header.flag, sys_flag=0)
+    return sent_answer(write_offset_id(connection.store_host, 0), max(header.queue_id, 0), 0, message.id or "")

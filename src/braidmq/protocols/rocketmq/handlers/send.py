@@ -13,13 +13,12 @@ from braidmq.model import BraidError, Message, Topic
 from braidmq.model.errors import InvalidMessage, InvalidName, UnknownTopic
 from braidmq.model.names import DEAD_LETTER_TOPIC_PREFIX, RETRY_TOPIC_PREFIX
 from braidmq.protocols.rocketmq._call import Answer, Call
-from braidmq.protocols.rocketmq._deferred import DEFERRING_PROPERTIES, send_again, send_deferred
+from braidmq.protocols.rocketmq._deferred import may_be_deferred, send_again, send_deferred
 from braidmq.protocols.rocketmq._operations import LATER, Later, Result, answers
 from braidmq.protocols.rocketmq._queues import DEFAULT_TOPIC_QUEUES, TRACE_TOPIC, made_topic, queue_number
 from braidmq.protocols.rocketmq._sending import SendHeader, sent_answer, sent_message
 from braidmq.protocols.rocketmq.codec import RequestCode
 from braidmq.protocols.rocketmq.codec.ids import physical_offset, write_offset_id
-from braidmq.protocols.rocketmq.codec.mapping import message_of
 from braidmq.protocols.rocketmq.codec.messages import decode_batch, read_properties
 
 _OF_GROUPS: Final = (RETRY_TOPIC_PREFIX, DEAD_LETTER_TOPIC_PREFIX)
@@ -77,10 +76,9 @@ def _send(call: Call[SendHeader], topic: Topic) -> Result:
     properties = header.properties or ""
     if topic.name.startswith(RETRY_TOPIC_PREFIX):
         return send_again(call, topic, read_properties(properties))
-    if any(name in properties for name in DEFERRING_PROPERTIES):
+    if may_be_deferred(properties):
         return send_deferred(call, topic, read_properties(properties))
-    message = _message(call, call.command.body, properties, header.flag)
-    _publish(call, topic, (message,))
+    _publish(call, topic, (sent_message(call, call.command.body, properties, header.flag),))
     return LATER
 
 
@@ -91,31 +89,26 @@ def _send_batch(call: Call[SendHeader], topic: Topic) -> Later:
     if not batch:
         raise InvalidMessage("the batch holds no message")
     for each in batch:
-        if any(name in each.properties for name in DEFERRING_PROPERTIES):
+        if may_be_deferred(each.properties):
             raise InvalidMessage("messages of a batch can neither be delayed nor transactional")
-    _publish(call, topic, [_message(call, each.body, each.properties, each.flag) for each in batch])
+    _publish(call, topic, [sent_message(call, each.body, each.properties, each.flag) for each in batch])
     return LATER
 
 
-def _message(call: Call[SendHeader], body: bytes, properties: str, flag: int) -> Message:
-    return message_of(sent_message(call, body, properties, flag))
-
-
 def _publish(call: Call[SendHeader], topic: Topic, messages: Sequence[Message]) -> None:
-    connection = call.connection
-
     def on_done(fate: Published | BraidError) -> None:
         if isinstance(fate, BraidError):
             call.fail(fate)
             return
-        number = topic.partition_numbers[fate.partition]
-        host, offset = connection.store_host, fate.offset
-        if len(messages) == 1:
-            msg_id = write_offset_id(host, physical_offset(number, offset))
-        else:
-            places = range(offset, offset + len(messages))
-            msg_id = ",".join(write_offset_id(host, physical_offset(number, each)) for each in places)
-        call.reply(sent_answer(msg_id, fate.partition, offset, messages))
+        partition, offset = fate
+        number = topic.partition_numbers[partition]
+        unique_id = messages[0].id or ""
+        if len(messages) == 1 and call.connection.answer_sent(call, partition, number, offset, unique_id):
+            return
+        host = call.connection.store_host
+        places = range(offset, offset + len(messages))
+        msg_id = ",".join(write_offset_id(host, physical_offset(number, each)) for each in places)
+        call.reply(sent_answer(msg_id, partition, offset, unique_id))
 
     call.services.publisher.publish(topic, messages, on_done, partition=max(call.header.queue_id, -1))
 

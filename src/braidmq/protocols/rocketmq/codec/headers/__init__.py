@@ -12,6 +12,7 @@ from braidmq.protocols.rocketmq.codec.headers._base import (
     TopicRequestHeader,
     TransactionEnd,
     read_header,
+    read_raw_header,
     write_header,
 )
 from braidmq.protocols.rocketmq.codec.headers.accounts import (
@@ -244,6 +245,7 @@ __all__ = [
     "WipeWritePermOfBrokerRequestHeader",
     "WipeWritePermOfBrokerResponseHeader",
     "read_header",
+    "read_raw_header",
     "write_header",
 ]
 
