@@ -9,19 +9,26 @@ from braidmq.protocols.rocketmq.codec import (
     REQUEST_HEADERS,
     RESPONSE_FLAG,
     Command,
+    Host,
     MalformedFrame,
     MalformedHeader,
     RequestCode,
+    StoredMessage,
     decode_command,
     decode_request,
     encode_command,
     fields_of,
+    message_of,
     read_header,
     read_raw_header,
+    stored_message,
 )
+from braidmq.protocols.rocketmq.codec.delivered import encode_record
 from braidmq.protocols.rocketmq.codec.headers import SendMessageRequestHeaderV2
+from braidmq.protocols.rocketmq.codec.messages import decode_message, encode_message, read_properties
 from braidmq.protocols.rocketmq.codec.sent import encode_sent
-from unit.rocketmq_codec.strategies import COMMANDS
+from braidmq.records import batch_messages, read_records, record_message
+from unit.rocketmq_codec.strategies import COMMANDS, stored_messages
 from unit.rocketmq_codec.test_frames import json_frame
 
 SEND = {
@@ -119,3 +126,24 @@ def test_the_answer_to_a_send_is_the_same_in_short(opaque: int, offset: int, que
         assert written == encode_command(general)
     else:
         assert written is None
+
+
+@given(sent=stored_messages())
+def test_a_record_becomes_the_same_message_in_short(sent: StoredMessage) -> None:
+    sent.born_ms %= 1 << 45
+    sent.topic = "orders"
+    (record,) = read_records(batch_messages([message_of(sent)]))
+    for store_host in (Host.of("10.0.0.9", 10911), Host.of("::1", 10911)):
+        written = encode_record(record, b"orders", 3, 77, store_host, b"")
+        general = stored_message(
+            record_message(record, "orders", 3), queue_id=3, physical_offset=77, store_host=store_host
+        )
+        assert written is None or written == encode_message(general)
+
+
+def test_nearly_all_records_take_the_short_way() -> None:
+    sent = StoredMessage(topic="orders", body=b"x", properties="TAGS\x01A\x02UNIQ_KEY\x01B\x02", born_ms=5)
+    (record,) = read_records(batch_messages([message_of(sent)]))
+    written = encode_record(record, b"orders", 0, 0, Host.of("127.0.0.1", 1), b"CLUSTER\x01c\x02")
+    assert written is not None
+    assert read_properties(decode_message(written).properties) == {"TAGS": "A", "UNIQ_KEY": "B", "CLUSTER": "c"}

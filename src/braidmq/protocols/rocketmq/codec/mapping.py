@@ -52,9 +52,9 @@ BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 
 _FIRST: Final = (TAG_HEADER, KEYS_HEADER, ID_HEADER, SHARDING_KEY_HEADER)
 _HOST_BITS: Final = BORN_HOST_IPV6 | STORE_HOST_IPV6
-_FRESH: Final = struct.Struct(">Biiqi")
+FRESH: Final = struct.Struct(">Biiqi")
 _PREPARED: Final = struct.Struct(">Biiqiq")
-_FRESH_KIND: Final = 1
+FRESH_KIND: Final = 1
 _PREPARED_KIND: Final = 2
 _CODECS: Final = {COMPRESSION_LZ4: Codec.LZ4, COMPRESSION_ZSTD: Codec.ZSTD}
 _NOWHERE: Final = Host(bytes(4), 0)
@@ -165,15 +165,15 @@ def _own_header(flag: int, sys_flag: int, store_ms: int, born_host: Host, prepar
     ip, port = born_host
     if prepared_offset:
         return _PREPARED.pack(_PREPARED_KIND, flag, sys_flag, store_ms, port, prepared_offset) + ip
-    return _FRESH.pack(_FRESH_KIND, flag, sys_flag, store_ms, port) + ip
+    return FRESH.pack(FRESH_KIND, flag, sys_flag, store_ms, port) + ip
 
 
 def _read_own_header(data: bytes, born_ms: int) -> tuple[int, int, int, Host, int]:
     """What the header says; for messages without one, or with one that is none of ours, what is true of any message."""
     prepared_offset = 0
-    if len(data) - _FRESH.size in (4, 16) and data[0] == _FRESH_KIND:
-        _, flag, sys_flag, store_ms, port = _FRESH.unpack_from(data)
-        ip = data[_FRESH.size :]
+    if len(data) - FRESH.size in (4, 16) and data[0] == FRESH_KIND:
+        _, flag, sys_flag, store_ms, port = FRESH.unpack_from(data)
+        ip = data[FRESH.size :]
     elif len(data) - _PREPARED.size in (4, 16) and data[0] == _PREPARED_KIND:
         _, flag, sys_flag, store_ms, port, prepared_offset = _PREPARED.unpack_from(data)
         ip = data[_PREPARED.size :]

@@ -35,9 +35,9 @@ COMPRESSION_ZSTD: Final = 0x200
 COMPRESSION_ZLIB: Final = 0x300
 """No compression bits at all, in a message that is compressed, mean zlib as well."""
 
-_MAGIC: Final = -626843481
+MAGIC: Final = -626843481
 _MAGIC_WIDE_TOPIC: Final = -626843477
-_TOPIC_BYTES_NARROW: Final = 127
+TOPIC_BYTES_NARROW: Final = 127
 _BEFORE_BORN_HOST: Final = struct.Struct(">iiiiiqqiq")
 _LONG: Final = struct.Struct(">q")
 _INT: Final = struct.Struct(">i")
@@ -92,14 +92,14 @@ def encode_message(message: StoredMessage) -> bytes:
     born, store = message.born_host, message.store_host
     sys_flag = message.sys_flag & ~(BORN_HOST_IPV6 | STORE_HOST_IPV6)
     sys_flag |= BORN_HOST_IPV6 * born.is_ipv6 | STORE_HOST_IPV6 * store.is_ipv6
-    narrow = len(topic) <= _TOPIC_BYTES_NARROW
+    narrow = len(topic) <= TOPIC_BYTES_NARROW
     size = 76 + len(born.ip) + len(store.ip) + 4 + len(body) + (1 if narrow else 2) + len(topic) + 2 + len(properties)
     try:
         return b"".join(
             (
                 _BEFORE_BORN_HOST.pack(
                     size,
-                    _MAGIC if narrow else _MAGIC_WIDE_TOPIC,
+                    MAGIC if narrow else _MAGIC_WIDE_TOPIC,
                     zlib.crc32(body) & 0x7FFFFFFF,
                     message.queue_id,
                     message.flag,
@@ -210,14 +210,14 @@ def _read_message(data: bytes, start: int) -> tuple[StoredMessage, int]:
         end = start + size
         if size < _BEFORE_BORN_HOST.size or end > len(data):
             raise MalformedMessage(f"a message claims {size} bytes, {len(data) - start} are there")
-        if magic not in (_MAGIC, _MAGIC_WIDE_TOPIC):
+        if magic not in (MAGIC, _MAGIC_WIDE_TOPIC):
             raise MalformedMessage(f"a message begins with the number {magic}, which is not known")
         born_host, at = _read_host(data, start + _BEFORE_BORN_HOST.size, sys_flag & BORN_HOST_IPV6)
         (store_ms,) = _LONG.unpack_from(data, at)
         store_host, at = _read_host(data, at + 8, sys_flag & STORE_HOST_IPV6)
         reconsume_times, prepared_offset, body_size = _AFTER_STORE_HOST.unpack_from(data, at)
         body, at = _taken(data, at + _AFTER_STORE_HOST.size, body_size)
-        topic_size, at = (data[at], at + 1) if magic == _MAGIC else (_WIDE.unpack_from(data, at)[0], at + 2)
+        topic_size, at = (data[at], at + 1) if magic == MAGIC else (_WIDE.unpack_from(data, at)[0], at + 2)
         topic, at = _taken(data, at, topic_size)
         (properties_size,) = _SHORT.unpack_from(data, at)
         properties, at = _taken(data, at + 2, properties_size)
