@@ -43,7 +43,7 @@ from braidmq.node._metrics import log_metrics, node_metrics
 from braidmq.node._reconcile import reconcile
 from braidmq.protocols.kafka import FetchSessions, KafkaListener, KafkaServices, NodeFacts, subscribed_topics
 from braidmq.protocols.listener import Address, Listener
-from braidmq.protocols.rocketmq import BrokerFacts, RocketMQListener, RocketMQServices
+from braidmq.protocols.rocketmq import BrokerFacts, Commits, RocketMQListener, RocketMQServices
 from braidmq.settings import Settings
 from braidmq.store import Catalog, GroupStates, HalfRows, Store, TimerRows, TraceRows, TransactionRows
 
@@ -317,6 +317,7 @@ class Node:
             group_offsets=self.group_offsets,
             query=self.query,
             tracer=self.trace,
+            commits=Commits(),
         )
         return RocketMQListener(
             rocketmq.listen,

@@ -4,7 +4,8 @@
 to sockets. Name server and broker are two roles of the same node.
 """
 
+from braidmq.protocols.rocketmq._commits import Commits
 from braidmq.protocols.rocketmq._listener import RocketMQListener
 from braidmq.protocols.rocketmq._services import BrokerFacts, RocketMQServices
 
-__all__ = ["BrokerFacts", "RocketMQListener", "RocketMQServices"]
+__all__ = ["BrokerFacts", "Commits", "RocketMQListener", "RocketMQServices"]

@@ -1,5 +1,10 @@
-"""How far a group has come, as its members say."""
+"""How far groups have come, as their members say.
 
+Members do not wait until their word is kept, and may ask at once how far their group has come, on another connection
+even: whoever asks waits for what was said before.
+"""
+
+import asyncio
 from typing import Any
 
 from braidmq.log import GroupOffset
@@ -7,20 +12,45 @@ from braidmq.model import TraceKind
 from braidmq.model.errors import OffsetOutOfRange
 from braidmq.protocols.rocketmq._call import Call
 
+_Place = tuple[str, int]
 
-async def commit_offset(call: Call[Any], group: str, number: int, offset: int) -> None:
-    """Keep a member's word, unless it does not know yet that an operator has set the group elsewhere, or another member
-    holds the queue. Raises OffsetOutOfRange, and what `Groups.commit` raises."""
-    services = call.services
-    if offset < 0:
-        raise OffsetOutOfRange(f"offset {offset} is below 0")
-    if services.resets.ignores(group, number, offset):
-        return
-    holder = services.locks.holder(group, number)
-    if holder is not None and call.connection.client_id and holder != call.connection.client_id:
-        return
-    before = services.groups.offsets(group).get(number)
-    await services.groups.commit(group, None, {number: GroupOffset(offset)})
-    first = services.log.bounds(number).start if before is None else before.offset
-    if first < offset:
-        services.tracer.note_range(TraceKind.ACKNOWLEDGED, group, number, first, offset, call.connection.client_id)
+
+class Commits:
+    """The commits that are under way."""
+
+    def __init__(self) -> None:
+        self._latest: dict[_Place, asyncio.Future[None]] = {}
+
+    async def settled(self, group: str, number: int) -> None:
+        """When all that was said of this group and partition before is kept, or refused."""
+        if (latest := self._latest.get((group, number))) is not None:
+            await asyncio.wait((latest,))
+
+    async def commit(self, call: Call[Any], group: str, number: int, offset: int) -> None:
+        """Keep a member's word, unless it does not know yet that an operator has set the group elsewhere, or another
+        member holds the queue. Raises OffsetOutOfRange, and what `Groups.commit` raises."""
+        services, client_id = call.services, call.connection.client_id
+        if offset < 0:
+            raise OffsetOutOfRange(f"offset {offset} is below 0")
+        holder = services.locks.holder(group, number)
+        if services.resets.ignores(group, number, offset) or (client_id and holder not in (None, client_id)):
+            return
+        before = services.groups.offsets(group).get(number)
+        done = self._begin((group, number))
+        try:
+            await services.groups.commit(group, None, {number: GroupOffset(offset)})
+        finally:
+            self._end((group, number), done)
+        first = services.log.bounds(number).start if before is None else before.offset
+        if first < offset:
+            services.tracer.note_range(TraceKind.ACKNOWLEDGED, group, number, first, offset, client_id)
+
+    def _begin(self, place: _Place) -> "asyncio.Future[None]":
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._latest[place] = done
+        return done
+
+    def _end(self, place: _Place, done: "asyncio.Future[None]") -> None:
+        done.set_result(None)
+        if self._latest.get(place) is done:
+            del self._latest[place]

@@ -1,6 +1,6 @@
 """What the handlers of this protocol reach for: the core's services, and who this node is to RocketMQ clients."""
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from braidmq.core.group_offsets import GroupOffsets, ResetBoard
 from braidmq.core.groups import Groups
@@ -16,6 +16,9 @@ from braidmq.core.topics import Topics
 from braidmq.core.trace import Tracer
 from braidmq.log import Log
 from braidmq.store import Catalog
+
+if TYPE_CHECKING:
+    from braidmq.protocols.rocketmq._commits import Commits
 
 BROKER_VERSION: Final = 479
 """What we say we are: 5.3.3. Clients ask for nothing that it does not have."""
@@ -58,3 +61,4 @@ class RocketMQServices(NamedTuple):
     group_offsets: GroupOffsets
     query: Query
     tracer: Tracer
+    commits: "Commits"

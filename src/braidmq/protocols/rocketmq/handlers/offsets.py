@@ -8,7 +8,6 @@ from typing import Any, Final, Protocol
 
 from braidmq.core.access import Action, ResourceKind
 from braidmq.protocols.rocketmq._call import Answer, Call
-from braidmq.protocols.rocketmq._commits import commit_offset
 from braidmq.protocols.rocketmq._operations import answers
 from braidmq.protocols.rocketmq._queues import find_topic, queue_number
 from braidmq.protocols.rocketmq._services import RocketMQServices
@@ -57,9 +56,10 @@ async def earliest_time(call: Call[GetEarliestMsgStoretimeRequestHeader]) -> Ans
 
 
 @answers(RequestCode.QUERY_CONSUMER_OFFSET, action=Action.DESCRIBE, resource=ResourceKind.GROUP)
-def query_offset(call: Call[QueryConsumerOffsetRequestHeader]) -> Answer:
+async def query_offset(call: Call[QueryConsumerOffsetRequestHeader]) -> Answer:
     header, services = call.header, call.services
     number = _number(call)
+    await call.services.commits.settled(header.consumer_group, number)
     committed = services.groups.offsets(header.consumer_group).get(number)
     if committed is not None:
         return _offset(committed.offset)
@@ -81,7 +81,7 @@ def _is_young(services: RocketMQServices, number: int) -> bool:
 @answers(RequestCode.UPDATE_CONSUMER_OFFSET, action=Action.CONSUME, resource=ResourceKind.GROUP)
 async def update_offset(call: Call[UpdateConsumerOffsetRequestHeader]) -> Answer:
     header = call.header
-    await commit_offset(call, header.consumer_group, _number(call), header.commit_offset)
+    await call.services.commits.commit(call, header.consumer_group, _number(call), header.commit_offset)
     return Answer()
 
 

@@ -14,7 +14,6 @@ from braidmq.log import Bounds
 from braidmq.model import Topic, TraceKind
 from braidmq.model.errors import OffsetOutOfRange, UnknownSubscription
 from braidmq.protocols.rocketmq._call import Answer, Call
-from braidmq.protocols.rocketmq._commits import commit_offset
 from braidmq.protocols.rocketmq._delivered import encode_records
 from braidmq.protocols.rocketmq._filters import filter_of, kind_of
 from braidmq.protocols.rocketmq._operations import Result, answers
@@ -65,7 +64,7 @@ def _pull(call: Call[PullMessageRequestHeader], topic: Topic, number: int, chose
 
 
 async def _commit_and_pull(call: Call[PullMessageRequestHeader], topic: Topic, number: int, chosen: Filter) -> Answer:
-    await commit_offset(call, call.header.consumer_group, number, call.header.commit_offset)
+    await call.services.commits.commit(call, call.header.consumer_group, number, call.header.commit_offset)
     result = _pull(call, topic, number, chosen)
     return result if isinstance(result, Answer) else await result  # type: ignore[misc]  # a pull is never LATER
 

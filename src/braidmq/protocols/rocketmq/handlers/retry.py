@@ -9,7 +9,7 @@ from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._operations import answers
 from braidmq.protocols.rocketmq.codec import RequestCode
 from braidmq.protocols.rocketmq.codec.headers import ConsumerSendMsgBackRequestHeader
-from braidmq.protocols.rocketmq.codec.ids import split_physical_offset
+from braidmq.protocols.rocketmq.codec.ids import split_physical_offset, write_offset_id
 
 
 @answers(RequestCode.CONSUMER_SEND_MSG_BACK, action=Action.CONSUME, resource=ResourceKind.GROUP)
@@ -24,6 +24,6 @@ async def send_back(call: Call[ConsumerSendMsgBackRequestHeader]) -> Answer:
         offset,
         delay_ms=delay_ms,
         attempts_max=header.max_reconsume_times,
-        origin_id=header.origin_msg_id or "",
+        origin_id=write_offset_id(call.connection.store_host, header.offset),
     )
     return Answer()
