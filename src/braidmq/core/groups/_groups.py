@@ -235,10 +235,12 @@ class Groups:
         member: MemberIdentity | None,
         offsets: Mapping[int, GroupOffset],
         *,
+        client: str = "",
         is_progress: bool = True,
     ) -> None:
         """Keep how far the group has come, by partition number; durable when this returns. `is_progress` says that
-        this is what the group has worked on, and not where somebody wants it to be.
+        this is what the group has worked on, and not where somebody wants it to be; `client` is who says so, if it is
+        no member.
 
         Without a member (or with one that is in no generation), only while the group has no members. Raises
         UnknownGroup, UnknownMember, InstanceFenced, StaleGeneration, StaleEpoch, RebalanceInProgress, and the log's
@@ -249,8 +251,8 @@ class Groups:
         worked_on = self._worked_on(group, stamped) if is_progress else ()
         await self._log.commit_offsets(group, stamped)
         for number, first, until in worked_on:
-            client = "" if member is None else member.member_id
-            self._tracer.note_range(TraceKind.ACKNOWLEDGED, group, number, first, until, client)
+            who = client if member is None else member.member_id
+            self._tracer.note_range(TraceKind.ACKNOWLEDGED, group, number, first, until, who)
 
     def offsets(self, group: str) -> Mapping[int, GroupOffset]:
         """How far the group has come, by partition number; nothing for a group that nobody knows."""

@@ -3,7 +3,6 @@
 from typing import Any
 
 from braidmq.log import GroupOffset
-from braidmq.model import TraceKind
 from braidmq.model.errors import OffsetOutOfRange
 from braidmq.protocols.rocketmq._call import Call
 
@@ -19,8 +18,4 @@ async def commit_offset(call: Call[Any], group: str, number: int, offset: int) -
     holder = services.locks.holder(group, number)
     if holder is not None and call.connection.client_id and holder != call.connection.client_id:
         return
-    before = services.groups.offsets(group).get(number)
-    await services.groups.commit(group, None, {number: GroupOffset(offset)})
-    first = services.log.bounds(number).start if before is None else before.offset
-    if first < offset:
-        services.tracer.note_range(TraceKind.ACKNOWLEDGED, group, number, first, offset, call.connection.client_id)
+    await services.groups.commit(group, None, {number: GroupOffset(offset)}, client=call.connection.client_id)
