@@ -22,6 +22,7 @@ from braidmq.core.groups import (
     Sync,
     Synced,
 )
+from braidmq.core.trace import UNTRACED, Tracer
 from braidmq.log.memory import MemoryLog
 from braidmq.model import Partition, Topic
 from braidmq.model.errors import MemberIdRequired, StoreFailed
@@ -215,7 +216,7 @@ class World:
         self._ids = count(1)
         self.groups: Groups
 
-    async def start(self) -> "World":
+    async def start(self, tracer: Tracer = UNTRACED) -> "World":
         self.groups = await Groups.open(
             self.directory,
             self.log,
@@ -224,6 +225,7 @@ class World:
             clock=self.clock,
             draw_id=lambda: f"id{next(self._ids)}",
             topics_of=topics_of,
+            tracer=tracer,
         )
         return self
 

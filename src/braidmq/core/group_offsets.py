@@ -25,7 +25,9 @@ SETTLING_MS: Final = 30_000
 class Groups(Protocol):
     """Who keeps offsets; see `core.groups.Groups`."""
 
-    async def commit(self, group: str, member: None, offsets: Mapping[int, GroupOffset]) -> None: ...
+    async def commit(
+        self, group: str, member: None, offsets: Mapping[int, GroupOffset], *, is_progress: bool
+    ) -> None: ...
 
     def offsets(self, group: str) -> Mapping[int, GroupOffset]: ...
 
@@ -206,7 +208,8 @@ class GroupOffsets:
         self._board_all(group, offsets if online else dict.fromkeys(offsets))
         mark = RESET_MARK if online else ""
         try:
-            await self._groups.commit(group, None, {each: GroupOffset(at, mark) for each, at in offsets.items()})
+            wanted = {number: GroupOffset(offset, mark) for number, offset in offsets.items()}
+            await self._groups.commit(group, None, wanted, is_progress=False)
         except BraidError as error:
             self._board_all(group, untold)
             if isinstance(error, UnknownMember | RebalanceInProgress):

@@ -33,7 +33,7 @@ class TraceKind(enum.StrEnum):
     DEAD_LETTERED = "dead_lettered"
 
 
-class TraceEvent(msgspec.Struct, frozen=True, kw_only=True):
+class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One step of one message. What is not known or does not matter is empty or -1."""
 
     kind: TraceKind

@@ -136,8 +136,14 @@ class Node:
         self._open.push_async_callback(self.topics.close)
         await self._start_query()
         self.cluster_id = await cluster_id(self.catalog)
+        self._start_tracing(store, LoopClock())
         self.groups = await Groups.open(
-            self.catalog, self.log, GroupStates(store), limits=self._group_limits(), topics_of=subscribed_topics
+            self.catalog,
+            self.log,
+            GroupStates(store),
+            limits=self._group_limits(),
+            topics_of=subscribed_topics,
+            tracer=self.trace,
         )
         self._open.push_async_callback(self.groups.close)
         self.transactions = await self._recovered_transactions(store)
@@ -182,7 +188,6 @@ class Node:
         owner = self.settings.node.name
         delivery = Delivery(self.catalog, self.log, self._admissions, clock.now_ms)
         delay_max_ms = self.settings.timers.delay_max_s * 1000
-        self._start_tracing(store, clock)
         self.timers = Timers(
             TimerRows(store), delivery, clock, owner=owner, delay_max_ms=delay_max_ms, tracer=self.trace
         )

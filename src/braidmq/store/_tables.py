@@ -189,45 +189,26 @@ halves = sa.Table(
     sa.Index(None, "topic_id", "id"),
 )
 
-# What happened to messages. Ids begin with the time, so that what is too old is one range of the primary key.
-trace_events = sa.Table(
-    "trace_events",
+# What happened to messages: notes, found by a number made of a message's id or a key.
+trace_notes = sa.Table(
+    "trace_notes",
     metadata,
-    sa.Column("id", sa.Uuid, primary_key=True),
-    sa.Column("kind", sa.Text, nullable=False),
     sa.Column("at_ms", sa.BigInteger, nullable=False),
-    sa.Column("message_id", sa.LargeBinary, nullable=False),
-    sa.Column("topic_id", sa.Uuid, nullable=True),
-    sa.Column("topic", sa.Text, nullable=False),
-    sa.Column("partition", sa.Integer, nullable=False),
-    sa.Column("offset", sa.BigInteger, nullable=False),
-    sa.Column("group", sa.LargeBinary, nullable=False),
-    sa.Column("client", sa.LargeBinary, nullable=False),
-    sa.Column("value", sa.BigInteger, nullable=False),
-    sa.Index(None, "message_id"),
-)
-
-# By which keys the messages of events can be found.
-trace_keys = sa.Table(
-    "trace_keys",
-    metadata,
-    sa.Column("id", sa.Uuid, primary_key=True),
-    sa.Column("key", sa.LargeBinary, nullable=False),
-    sa.Column("message_id", sa.LargeBinary, nullable=False),
-    sa.Index(None, "key"),
+    sa.Column("mark", sa.BigInteger, nullable=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+    sa.Index(None, "at_ms"),
+    sa.Index(None, "mark"),
 )
 
 # What happened to all messages of a partition between two offsets.
 trace_ranges = sa.Table(
     "trace_ranges",
     metadata,
-    sa.Column("id", sa.Uuid, primary_key=True),
-    sa.Column("kind", sa.Text, nullable=False),
     sa.Column("at_ms", sa.BigInteger, nullable=False),
-    sa.Column("group", sa.LargeBinary, nullable=False),
     sa.Column("number", sa.Integer, nullable=False),
     sa.Column("first", sa.BigInteger, nullable=False),
     sa.Column("until", sa.BigInteger, nullable=False),
-    sa.Column("client", sa.LargeBinary, nullable=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+    sa.Index(None, "at_ms"),
     sa.Index(None, "number", "first"),
 )

@@ -6,15 +6,17 @@ from typing import Any
 
 import pytest
 
+from braidmq.core.group_offsets import GroupOffsets, ResetBoard, Target
 from braidmq.core.halves import HalfLimits
 from braidmq.core.retry import Retries
 from braidmq.core.trace import Stored, Timelines, Trace
 from braidmq.core.trace._trace import EVENTS_MAX, IDLE_MS, KEEP_MS, RANGES_MAX, REMOVE_MIN
+from braidmq.log import GroupOffset
 from braidmq.model import TRACE_SPAN_MAX, Message, Topic, TraceEvent, TraceKind, TraceRange
 from braidmq.model.errors import StoreFailed
 from braidmq.records import batch_messages
 from deferral_support import GROUP, Place
-from groups_support import FakeClock, settle
+from groups_support import FakeClock, World, settle
 
 Kind = TraceKind
 
@@ -338,3 +340,27 @@ async def test_places_that_the_asker_knows_are_looked_at_and_checked(place: Trac
     assert await place.kinds("m", Stored(orders.id, 0, 0)) == [Kind.ACKNOWLEDGED]
     await place.topics.delete(orders)
     assert await place.kinds("m", Stored(orders.id, 0, 0)) == []
+
+
+# Groups.
+
+
+async def test_what_groups_commit_is_told_as_acknowledged_and_what_operators_set_is_not(
+    trace: Trace, rows: FakeRows, clock: FakeClock
+) -> None:
+    world = World()
+    topic = world.directory.add("orders", 2)
+    await world.log.create_topic(topic)
+    await world.start(tracer=trace)
+    one, two = topic.partition_numbers
+    await world.groups.commit("g", None, {one: GroupOffset(4)})
+    await world.groups.commit("g", None, {one: GroupOffset(9), two: GroupOffset(0)})
+    await world.groups.commit("g", None, {one: GroupOffset(7)})
+    offsets = GroupOffsets(world.directory, world.log, world.groups, ResetBoard(world.clock))
+    await offsets.reset("g", topic, Target(offset=0))
+    await world.groups.commit_in_transaction("g", 7, None, {one: GroupOffset(2)})
+    await world.clock.advance(1)
+    await world.groups.end_transaction(7, commit=True)
+    await clock.advance(1000)
+    assert [(span.number, span.first, span.until) for span in rows.spans] == [(one, 3, 9), (one, 0, 2)]
+    assert {span.kind for span in rows.spans} == {Kind.ACKNOWLEDGED}

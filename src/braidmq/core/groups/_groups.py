@@ -45,8 +45,9 @@ from braidmq.core.groups._words import (
 )
 from braidmq.core.patterns import Pattern
 from braidmq.core.timing import Clock, LoopClock, Timer
+from braidmq.core.trace import UNTRACED, Tracer
 from braidmq.log import GroupOffset, Log
-from braidmq.model import DEFAULT_INSTANCE, BraidError, Partition, Topic
+from braidmq.model import DEFAULT_INSTANCE, BraidError, Partition, Topic, TraceKind
 from braidmq.model.errors import (
     InconsistentProtocol,
     InvalidGroup,
@@ -109,6 +110,7 @@ class Groups:
         clock: Clock,
         draw_id: Callable[[], str],
         topics_of: TopicsOf,
+        tracer: Tracer,
     ) -> None:
         self.limits = limits
         self.clock = clock
@@ -118,6 +120,7 @@ class Groups:
         self._log = log
         self._keeper = keeper
         self._pending = pending
+        self._tracer = tracer
         self._groups: dict[str, ClassicGroup | ConsumerGroup] = {}
         self._topic_numbers: dict[str, tuple[int, ...]] | None = None
         self._tasks: set[asyncio.Future[None]] = set()
@@ -135,6 +138,7 @@ class Groups:
         clock: Clock | None = None,
         draw_id: Callable[[], str] = lambda: str(uuid.uuid4()),
         topics_of: TopicsOf = _no_topics,
+        tracer: Tracer = UNTRACED,
     ) -> "Groups":
         """All groups as they were when the last process ended; members' sessions begin anew."""
         pending = PendingOffsets(keeper, await keeper.load_pending())
@@ -147,6 +151,7 @@ class Groups:
             clock=clock or LoopClock(),
             draw_id=draw_id,
             topics_of=topics_of,
+            tracer=tracer,
         )
         for name, rows in (await keeper.load()).items():
             groups._restore(name, {key: decode_row(data) for key, data in rows.items()})
@@ -224,15 +229,30 @@ class Groups:
 
     # Offsets.
 
-    async def commit(self, group: str, member: MemberIdentity | None, offsets: Mapping[int, GroupOffset]) -> None:
-        """Keep how far the group has come, by partition number; durable when this returns.
+    async def commit(
+        self,
+        group: str,
+        member: MemberIdentity | None,
+        offsets: Mapping[int, GroupOffset],
+        *,
+        client: str = "",
+        is_progress: bool = True,
+    ) -> None:
+        """Keep how far the group has come, by partition number; durable when this returns. `is_progress` says that
+        this is what the group has worked on, and not where somebody wants it to be; `client` is who says so, if it is
+        no member.
 
         Without a member (or with one that is in no generation), only while the group has no members. Raises
         UnknownGroup, UnknownMember, InstanceFenced, StaleGeneration, StaleEpoch, RebalanceInProgress, and the log's
         errors.
         """
         self._check_commit(group, member, in_transaction=False)
-        await self._log.commit_offsets(group, self._stamped(group, offsets))
+        stamped = self._stamped(group, offsets)
+        worked_on = self._worked_on(group, stamped) if is_progress else ()
+        await self._log.commit_offsets(group, stamped)
+        for number, first, until in worked_on:
+            who = client if member is None else member.member_id
+            self._tracer.note_range(TraceKind.ACKNOWLEDGED, group, number, first, until, who)
 
     def offsets(self, group: str) -> Mapping[int, GroupOffset]:
         """How far the group has come, by partition number; nothing for a group that nobody knows."""
@@ -296,7 +316,10 @@ class Groups:
                 and (number not in present or present[number].committed_ms <= offset.committed_ms)
             }
             if newer:
+                worked_on = self._worked_on(group, newer)
                 await self._log.commit_offsets(group, newer)
+                for number, first, until in worked_on:
+                    self._tracer.note_range(TraceKind.ACKNOWLEDGED, group, number, first, until)
         if self._pending.of(producer_id):
             await self._pending.end(producer_id)
 
@@ -386,6 +409,14 @@ class Groups:
             check_unknown_group(name, member)
         else:
             group.check_commit(member, in_transaction=in_transaction)
+
+    def _worked_on(self, group: str, offsets: Mapping[int, GroupOffset]) -> list[tuple[int, int, int]]:
+        """From where to where the group goes on in each partition; of its first step, only the end is known."""
+        before = self._log.fetch_offsets(group)
+        return [
+            (number, before[number].offset if number in before else max(offset.offset - 1, 0), offset.offset)
+            for number, offset in offsets.items()
+        ]
 
     def _stamped(self, group: str, offsets: Mapping[int, GroupOffset]) -> dict[int, GroupOffset]:
         """With the time of the commit, unless the client gave one; later than what is pending for the same place."""

@@ -8,7 +8,6 @@ import asyncio
 from typing import Any
 
 from braidmq.log import GroupOffset
-from braidmq.model import TraceKind
 from braidmq.model.errors import OffsetOutOfRange
 from braidmq.protocols.rocketmq._call import Call
 
@@ -35,15 +34,11 @@ class Commits:
         holder = services.locks.holder(group, number)
         if services.resets.ignores(group, number, offset) or (client_id and holder not in (None, client_id)):
             return
-        before = services.groups.offsets(group).get(number)
         done = self._begin((group, number))
         try:
-            await services.groups.commit(group, None, {number: GroupOffset(offset)})
+            await services.groups.commit(group, None, {number: GroupOffset(offset)}, client=client_id)
         finally:
             self._end((group, number), done)
-        first = services.log.bounds(number).start if before is None else before.offset
-        if first < offset:
-            services.tracer.note_range(TraceKind.ACKNOWLEDGED, group, number, first, offset, client_id)
 
     def _begin(self, place: _Place) -> "asyncio.Future[None]":
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()

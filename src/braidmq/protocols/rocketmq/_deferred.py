@@ -83,18 +83,24 @@ async def _delay(call: Call[SendHeader], topic: Topic, properties: dict[str, str
 
 
 async def send_again(call: Call[SendHeader], topic: Topic, properties: dict[str, str]) -> Answer:
-    """A message that a consumer could not work on, and brings back itself because it could not send it back."""
+    """A message that a consumer could not work on, and brings back itself because it could not send it back.
+
+    Consumers that work in order try again on their own, and bring a message only when they give it up; that they hold
+    locks is how they are known.
+    """
     header = call.header
+    group = topic.name.removeprefix(RETRY_TOPIC_PREFIX)
+    is_given_up = call.services.locks.has_locks(group)
     level = _number(properties, DELAY_PROPERTY)
     for name in _DELAYS:
         properties.pop(name, None)
     message = sent_message(call, call.command.body, write_properties(properties), header.flag)
     await call.services.retries.accept(
-        topic.name.removeprefix(RETRY_TOPIC_PREFIX),
+        group,
         message,
         attempts=header.reconsume_times or 0,
         attempts_max=header.max_reconsume_times,
-        delay_ms=None if level is None else level_delay_ms(level),
+        delay_ms=-1 if is_given_up else None if level is None else level_delay_ms(level),
     )
     return sent_answer(write_offset_id(call.connection.store_host, 0), 0, 0, message.id or "")
 

@@ -117,7 +117,7 @@ def _answer(call: Call[PullMessageRequestHeader], topic: Topic, number: int, pul
             TraceKind.DELIVERED,
             header.consumer_group,
             number,
-            pulled.records[0].offset,
+            header.queue_offset,  # so that pulls follow on each other, whatever their filter left out
             pulled.next_offset,
             call.connection.client_id,
         )
