@@ -1,7 +1,8 @@
 """Pulling: messages of one queue from an offset on. Hot path.
 
-A pull that finds nothing waits, if its client allows, and is answered by the first message that its group wants. What
-the group wants is known from its heartbeats, unless the pull says so itself. A client that asks outside what is kept is
+A pull that finds nothing waits, if its client allows, and is answered by the first message that its group wants. One
+that passes over messages which are there already is answered at once, so that its client comes behind them. What the
+group wants is known from its heartbeats, unless the pull says so itself. A client that asks outside what is kept is
 told where to go on.
 """
 
@@ -58,7 +59,7 @@ def _pull(call: Call[PullMessageRequestHeader], topic: Topic, number: int, chose
         )
     except OffsetOutOfRange:
         return _moved(call, number)
-    if pulled is not None and (pulled.records or not is_waiting):
+    if pulled is not None and (pulled.records or not is_waiting or pulled.next_offset > header.queue_offset):
         return _answer(call, topic, number, pulled)
     return _wait(call, topic, number, chosen)
 
