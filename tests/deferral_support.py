@@ -46,6 +46,9 @@ class MemoryRows(Generic[RowT]):
     async def next_wake_ms(self) -> int:
         return min((row.wake_ms for row in self.by_id.values()), default=NEVER_MS)
 
+    async def latest_id(self) -> UUID | None:
+        return max(self.by_id, default=None)
+
     async def claim(
         self, now_ms: int, change: Callable[[RowT], RowT | None], *, rows_max: int, bytes_max: int
     ) -> tuple[list[RowT], int]:

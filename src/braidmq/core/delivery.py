@@ -6,7 +6,7 @@ it. Each message has a fate of its own: a message that its topic does not take d
 
 import random
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 from uuid import UUID
 
 import msgspec
@@ -14,9 +14,11 @@ import msgspec
 from braidmq.core.admission import Admissions
 from braidmq.core.loads import Loaded, loaded, partition_for
 from braidmq.log import Appended, Log
-from braidmq.model import BORN_HEADER, ID_HEADER, BraidError, Message, Topic
-from braidmq.model.errors import InvalidBatch, UnknownTopic
-from braidmq.records import Batch, batch_messages
+from braidmq.model import BORN_HEADER, ID_HEADER, BraidError, Half, Message, Topic
+from braidmq.model.errors import DamagedLog, InvalidBatch, OffsetOutOfRange, UnknownPartition, UnknownTopic
+from braidmq.records import Batch, batch_messages, parse_batch, read_records
+
+READ_BYTES: Final = 1 << 20
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Message).decode
@@ -99,6 +101,44 @@ class Delivery:
                 else:
                     fates[place] = result
         return [fates[place] for place in range(len(parcels))]
+
+    async def found(self, halves: Iterable[Half]) -> list[UUID]:
+        """Those of the halves whose messages are in their topics already, by their ids. Each partition is read once,
+        from the time at which the first of them was prepared."""
+        sought: dict[int, list[Half]] = {}
+        for half in halves:
+            topic = self._topics.topic_by_id(half.topic_id)
+            if topic is not None and not topic.deleting:
+                numbers = topic.partition_numbers
+                if half.partition >= 0:
+                    numbers = (numbers[half.partition % len(numbers)],)
+                for number in numbers:
+                    sought.setdefault(number, []).append(half)
+        return [each for number, wanted in sought.items() for each in await self._found_in(number, wanted)]
+
+    async def _found_in(self, number: int, wanted: Sequence[Half]) -> list[UUID]:
+        by_message = {half.message_id.encode(): half.id for half in wanted}
+        try:
+            begin = await self._log.offset_for_time(number, min(half.prepared_ms for half in wanted))
+            offset = self._log.bounds(number).end if begin is None else begin.offset
+            found: list[UUID] = []
+            while data := (await self._log.read(number, offset, READ_BYTES)).data:
+                position = 0
+                while position < len(data):
+                    batch = parse_batch(data, position)
+                    position += batch.size_bytes
+                    offset = batch.last_offset + 1
+                    if not batch.is_control:
+                        ids = (
+                            value
+                            for record in read_records(batch)
+                            for name, value in record.headers
+                            if name == ID_HEADER
+                        )
+                        found += [by_message[each] for each in ids if each in by_message]
+        except (UnknownPartition, OffsetOutOfRange, DamagedLog, InvalidBatch):
+            return []  # what cannot be read cannot be known; the producer is asked, as for any half
+        return found
 
     def _loads(self, parcels: Sequence[Parcel], fates: dict[int, Fate], now_ms: int) -> Iterable[_Load]:
         """What goes to one partition, in order."""

@@ -188,11 +188,12 @@ class Node:
         owner = self.settings.node.name
         delivery = Delivery(self.catalog, self.log, self._admissions, clock.now_ms)
         delay_max_ms = self.settings.timers.delay_max_s * 1000
+        synced = self.settings.log.flush == "commit"
         self.timers = Timers(
-            TimerRows(store), delivery, clock, owner=owner, delay_max_ms=delay_max_ms, tracer=self.trace
+            TimerRows(store, synced=synced), delivery, clock, owner=owner, delay_max_ms=delay_max_ms, tracer=self.trace
         )
         self.halves = Halves(
-            HalfRows(store), delivery, clock, owner=owner, limits=self._half_limits(), tracer=self.trace
+            HalfRows(store, synced=synced), delivery, clock, owner=owner, limits=self._half_limits(), tracer=self.trace
         )
         for service in (self.timers, self.halves):
             await service.start()

@@ -28,8 +28,9 @@ class Database(Protocol):
     @property
     def driver_errors(self) -> tuple[type[Exception], ...]: ...
 
-    async def write(self, work: Work[T]) -> T:
-        """Run the work on the connection for writing; the work begins and commits the transaction."""
+    async def write(self, work: Work[T], *, synced: bool = True) -> T:
+        """Run the work on the connection for writing; the work begins and commits the transaction. Unsynced, what it
+        commits may be lost with the power."""
         ...
 
     async def read(self, work: Work[T]) -> T:

@@ -15,8 +15,11 @@ import sqlalchemy as sa
 
 from braidmq.model import NEVER_MS, Half, HalfState, Timer
 from braidmq.store import _tables as tables
+from braidmq.store._database import Work
+from braidmq.store._gathering import Gathering
 from braidmq.store._store import Store
 
+T = TypeVar("T")
 RowT = TypeVar("RowT", bound=Timer | Half)
 
 _BYTES_COLUMNS = ("message_id", "group")
@@ -39,20 +42,31 @@ class Page(NamedTuple):
 
 
 class DeferredRows(Generic[RowT]):
-    """Every call is durable when it returns, or raises StoreFailed, or what a function that was handed in raises."""
+    """Every call is durable when it returns, or raises StoreFailed, or what a function that was handed in raises. With
+    `synced` off, durable means that it outlives the process, as it does for messages of a log that is not synced."""
 
-    def __init__(self, store: Store, table: sa.Table, kind: type[RowT]) -> None:
+    def __init__(self, store: Store, table: sa.Table, kind: type[RowT], *, synced: bool = True) -> None:
         self._store = store
+        self._synced = synced
+        self._adding: Gathering[RowT] = Gathering(self._add)
+        self._deleting: Gathering[list[UUID]] = Gathering(self._delete)
         self._table = table
         self._kind = kind
         changing = [column.name for column in table.c if column.name not in _FIXED]
         self._insert = sa.insert(table)
         self._update = self._update_of(changing)
         self._update_whole = self._update_of([*changing, "content"])
+        self._removal = sa.delete(table).where(table.c.id == sa.bindparam("of_id"))
 
     async def add(self, row: RowT) -> None:
-        values = _values(row)
-        await self._store.write(lambda connection: connection.execute(self._insert, values) and None)
+        await self._adding.put(row)
+
+    async def _add(self, rows: list[RowT]) -> None:
+        values = [_values(row) for row in rows]
+        await self._write(lambda connection: connection.execute(self._insert, values) and None)
+
+    async def _write(self, work: Work[T]) -> T:
+        return await self._store.write(work, synced=self._synced)
 
     async def next_wake_ms(self) -> int:
         """When the next row is to be looked at; NEVER_MS if there is none."""
@@ -73,7 +87,7 @@ class DeferredRows(Generic[RowT]):
             changed = self._change(connection, [by_id[each] for each in due], change)
             return changed, self._next_wake_ms(connection)
 
-        return await self._store.write(work)
+        return await self._write(work)
 
     async def revise(self, ids: Iterable[UUID], change: Callable[[RowT], RowT | None]) -> list[RowT]:
         """Change those of these rows that exist; the rows as they are now, in the order of their ids."""
@@ -82,12 +96,15 @@ class DeferredRows(Generic[RowT]):
         def work(connection: sa.Connection) -> list[RowT]:
             return self._change(connection, self._rows(connection, wanted, lock=True), change)
 
-        return await self._store.write(work)
+        return await self._write(work)
 
     async def delete(self, ids: Iterable[UUID]) -> None:
         """Doing it again changes nothing."""
-        statement = sa.delete(self._table).where(self._table.c.id.in_(list(ids)))
-        await self._store.write(lambda connection: connection.execute(statement) and None)
+        await self._deleting.put(list(ids))
+
+    async def _delete(self, lots: list[list[UUID]]) -> None:
+        values = [{"of_id": each} for lot in lots for each in lot]
+        await self._write(lambda connection: connection.execute(self._removal, values) and None)
 
     async def wake_claims(self, owner: str, now_ms: int, lease_ms: int) -> None:
         """Let what this owner has claimed in an earlier life be looked at now."""
@@ -103,6 +120,12 @@ class DeferredRows(Generic[RowT]):
         """One row, whole."""
         found = await self._store.read(lambda connection: self._rows(connection, [id]))
         return found[0] if found else None
+
+    async def latest_id(self) -> UUID | None:
+        """The highest id, and so that of the latest time; None if there are no rows."""
+        ids = self._table.c.id
+        statement = sa.select(ids).order_by(ids.desc()).limit(1)
+        return await self._store.read(lambda connection: connection.execute(statement).scalar_one_or_none())
 
     async def page(self, page: Page) -> list[RowT]:
         """Rows without their contents."""
@@ -189,15 +212,15 @@ class DeferredRows(Generic[RowT]):
 class TimerRows(DeferredRows[Timer]):
     """Messages that wait for their time."""
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(store, tables.timers, Timer)
+    def __init__(self, store: Store, *, synced: bool = True) -> None:
+        super().__init__(store, tables.timers, Timer, synced=synced)
 
 
 class HalfRows(DeferredRows[Half]):
     """Messages that wait for their producer's word."""
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(store, tables.halves, Half)
+    def __init__(self, store: Store, *, synced: bool = True) -> None:
+        super().__init__(store, tables.halves, Half, synced=synced)
 
 
 def _values(row: Timer | Half, *, with_content: bool = True) -> dict[str, Any]:

@@ -52,7 +52,7 @@ class PostgresDatabase:
             await database.close()
             raise
 
-    async def write(self, work: Work[T]) -> T:
+    async def write(self, work: Work[T], *, synced: bool = True) -> T:  # noqa: ARG002 - whatever the server is set to
         async with self._engine.connect() as connection:
             return await connection.run_sync(work)
 

@@ -2,7 +2,7 @@
 
 One idea: a connection never leaves the thread that opened it. In WAL mode readers do not wait for the writer,
 so that a long listing does not hold up a commit. `synchronous=FULL` makes a commit durable before it is
-answered.
+answered; `NORMAL`, for what may be lost with the power, leaves that to the next one that is.
 """
 
 import asyncio
@@ -41,8 +41,8 @@ class SqliteDatabase:
             raise
         return database
 
-    async def write(self, work: Work[T]) -> T:
-        return await self._writing.run(work)
+    async def write(self, work: Work[T], *, synced: bool = True) -> T:
+        return await self._writing.run(work, synced=synced)
 
     async def read(self, work: Work[T]) -> T:
         def in_transaction(connection: sa.Connection) -> T:
@@ -66,15 +66,20 @@ class _ConnectionThread:
     def __init__(self, path: str, begin: str) -> None:
         self._engine = _create_engine(path, begin)
         self._connection: sa.Connection | None = None
+        self._synced = True
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store-sqlite")
 
-    async def run(self, work: Work[T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, work)
+    async def run(self, work: Work[T], *, synced: bool = True) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, work, synced)
 
-    def _run(self, work: Work[T]) -> T:
+    def _run(self, work: Work[T], synced: bool) -> T:
         if self._connection is None:
             self._connection = self._engine.connect()
+            self._synced = True
         try:
+            if synced is not self._synced:
+                _sync_commits(self._connection, synced=synced)
+                self._synced = synced
             return work(self._connection)
         except BaseException:
             # Whatever state this left the transaction in, closing ends it, and the next use opens a clean one.
@@ -109,6 +114,12 @@ def _create_engine(path: str, begin: str) -> sa.Engine:
     sa.event.listen(engine, "connect", prepare)
     sa.event.listen(engine, "begin", begin_transaction)
     return engine
+
+
+def _sync_commits(connection: sa.Connection, *, synced: bool) -> None:
+    """Not within a transaction. A commit that is not synced is on the disk with the next one that is."""
+    driver: Any = connection.connection.driver_connection
+    driver.execute(f"PRAGMA synchronous = {'FULL' if synced else 'NORMAL'}")
 
 
 def _use_wal(connection: sa.Connection) -> None:

@@ -54,15 +54,16 @@ class Store:
         """How many transactions `write` has committed."""
         return self._writer.commits
 
-    async def write(self, work: Work[T], committed: Callable[[T], None] | None = None) -> T:
-        """Carry out the work in a transaction; its result comes back once that is committed and durable.
+    async def write(self, work: Work[T], committed: Callable[[T], None] | None = None, *, synced: bool = True) -> T:
+        """Carry out the work in a transaction; its result comes back once that is committed and durable. What need not
+        outlive a loss of power, but only of the process, may go unsynced where the database knows that: it costs less.
 
         `committed` is called with the result right after the commit, before any later write's, even when the
         caller was cancelled meanwhile; it must not raise. A caller cancelled before its work began has
         changed nothing. Raises StoreFailed; where a commit was not confirmed it says so, and the change may
         have been kept.
         """
-        return await self._writer.write(work, committed)
+        return await self._writer.write(work, committed, synced=synced)
 
     async def read(self, work: Work[T]) -> T:
         """Carry out work that only reads; it sees all that was committed before, and one moment throughout."""

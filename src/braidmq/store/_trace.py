@@ -70,7 +70,7 @@ class TraceRows:
                     connection.execute(sa.insert(table), rows)
             return sum(_remove(connection, table, before_ms, remove_max) for table in (_NOTES, _RANGES))
 
-        return await self._store.write(work)
+        return await self._store.write(work, synced=False)
 
     async def events(self, message_id: str, limit: int) -> list[TraceEvent]:
         """The first events of a message, in the order of their times."""

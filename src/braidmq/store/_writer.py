@@ -31,6 +31,7 @@ class Request(NamedTuple):
     work: Work[Any]
     answer: asyncio.Future[Any]
     committed: Callable[[Any], None] | None
+    synced: bool
 
 
 class Done(msgspec.Struct):
@@ -57,12 +58,12 @@ class Writer:
         self._closed = False
         self._task = asyncio.create_task(self._run(), name="store-writer")
 
-    async def write(self, work: Work[T], committed: Callable[[T], None] | None = None) -> T:
+    async def write(self, work: Work[T], committed: Callable[[T], None] | None = None, *, synced: bool = True) -> T:
         async with self._slots:
             if self._closed:
                 raise StoreFailed(f"the store {self._address} is closed")
             answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-            self._waiting.append(Request(work, answer, committed))
+            self._waiting.append(Request(work, answer, committed, synced))
             self._arrived.set()
             return await answer
 
@@ -102,7 +103,8 @@ class Writer:
     async def _carry_out(self, batch: Sequence[Request]) -> list[Outcome]:
         works = [request.work for request in batch]
         try:
-            outcomes = await self._database.write(lambda connection: carry_out(connection, works))
+            synced = any(request.synced for request in batch)
+            outcomes = await self._database.write(lambda connection: carry_out(connection, works), synced=synced)
         except Exception as error:  # not swallowed: every caller of the batch gets it
             return [Failed(store_failure(error, self._address)) for _ in batch]
         self.commits += 1

@@ -63,6 +63,13 @@ async def prepare(place: Place, topic: Topic, body: bytes = b"half", **more: Any
     return handle
 
 
+async def prepare_old(place: Place, topic: Topic) -> str:
+    """A half that is not this node's alone to decide about any more."""
+    handle = await prepare(place, topic)
+    await place.clock.advance(5_500)
+    return handle
+
+
 def the_half(place: Place) -> Half:
     (half,) = place.half_rows.by_id.values()
     return half
@@ -243,7 +250,7 @@ async def test_a_half_that_could_not_be_kept_is_not_answered(place: Place, topic
 
 
 async def test_an_end_that_could_not_be_kept_is_not_answered_and_changes_nothing(place: Place, topic: Topic) -> None:
-    handle = await prepare(place, topic)
+    handle = await prepare_old(place, topic)
     place.half_rows.is_failing = True
     with pytest.raises(StoreFailed):
         await place.halves.end(handle, commit=True)
@@ -285,7 +292,7 @@ async def test_a_commit_whose_topic_is_gone_is_parked_and_released_or_discarded(
 
 
 async def test_a_client_that_goes_away_does_not_stop_its_commit(place: Place, topic: Topic) -> None:
-    handle = await prepare(place, topic)
+    handle = await prepare_old(place, topic)
     word = asyncio.create_task(place.halves.end(handle, commit=True))
     await asyncio.sleep(0)
     word.cancel()
@@ -307,7 +314,7 @@ async def test_the_next_life_asks_for_what_the_last_one_kept(place: Place, topic
 
 
 async def test_a_kill_after_the_decision_appends_in_the_next_life(place: Place, topic: Topic) -> None:
-    handle = await prepare(place, topic)
+    handle = await prepare_old(place, topic)
     log = place.log
     assert isinstance(log, RefusingLog)
     log.is_silent = True
@@ -325,7 +332,7 @@ async def test_a_kill_after_the_decision_appends_in_the_next_life(place: Place, 
 async def test_a_kill_between_append_and_remembering_appends_again_with_the_same_id(
     place: Place, topic: Topic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    handle = await prepare(place, topic)
+    handle = await prepare_old(place, topic)
 
     async def fail() -> None:
         raise StoreFailed("the process ends there")
@@ -335,6 +342,65 @@ async def test_a_kill_between_append_and_remembering_appends_again_with_the_same
     await place.restart()
     assert [message.id for message in place.messages(topic)] == ["id of half", "id of half"]
     assert the_half(place).state is HalfState.COMMITTED
+
+
+# Ends within a moment: the append is the decision.
+
+
+async def test_a_commit_within_a_moment_does_not_wait_for_the_store(place: Place, topic: Topic) -> None:
+    handle = await prepare(place, topic)
+    place.half_rows.is_failing = True
+    assert (await place.halves.end(handle, commit=True)).delivered is not None
+    assert place.bodies(topic) == [b"half"]
+    assert (await place.halves.end(handle, commit=True)).repeated
+    with pytest.raises(HalfEndedOtherwise):
+        await place.halves.end(handle, commit=False)
+    place.producers.names = {GROUP: ["p"]}
+    place.half_rows.is_failing = False
+    await place.clock.advance(10 * MINUTE_MS)
+    assert place.bodies(topic) == [b"half"], "once"
+    assert place.producers.asked == []
+    assert place.half_rows.by_id == {}
+
+
+async def test_a_rollback_within_a_moment_is_kept_before_it_is_answered(place: Place, topic: Topic) -> None:
+    handle = await prepare(place, topic)
+    place.half_rows.is_failing = True
+    with pytest.raises(StoreFailed):
+        await place.halves.end(handle, commit=False)
+    place.half_rows.is_failing = False
+    await place.halves.end(handle, commit=False)
+    assert place.half_rows.by_id == {}
+    with pytest.raises(HalfEndedOtherwise):
+        await place.halves.end(handle, commit=True)
+    assert place.bodies(topic) == []
+
+
+async def test_a_kill_between_append_and_forgetting_is_recognised_in_the_next_life(place: Place, topic: Topic) -> None:
+    handle = await prepare(place, topic)
+    undecided = await prepare(place, topic, b"undecided")
+    place.half_rows.deletes_fail = True
+    await place.halves.end(handle, commit=True)
+    await settle()
+    place.half_rows.deletes_fail = False
+    place.producers.names = {GROUP: ["p"]}
+    await place.restart()
+    with pytest.raises(HalfEndedOtherwise):
+        await place.halves.end(handle, commit=False)
+    assert (await place.halves.end(handle, commit=True)).repeated
+    await place.clock.advance(MINUTE_MS)
+    assert {question.handle for _, question in place.producers.asked} == {undecided}
+    assert place.bodies(topic) == [b"half"], "once"
+
+
+async def test_halves_that_are_too_much_for_the_memory_end_by_way_of_the_store(
+    place: Place, topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("braidmq.core.halves._fresh.BYTES_MAX", 1)
+    handle = await prepare(place, topic)
+    await place.halves.end(handle, commit=True)
+    assert the_half(place).state is HalfState.COMMITTED
+    assert place.bodies(topic) == [b"half"]
 
 
 async def test_operators_page_through_what_waits(place: Place, topic: Topic) -> None:

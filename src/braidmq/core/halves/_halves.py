@@ -22,12 +22,24 @@ from msgspec.structs import replace
 from braidmq.core.deferral import LEASE_MS, RETRY_MS, TURN_BYTES, TURN_ROWS, Alarm, Ids, handle_of, parse_handle
 from braidmq.core.delivery import Delivered, Delivery, Parcel, pack, unpack, with_id
 from braidmq.core.halves import _steps as steps
+from braidmq.core.halves._fresh import EndedHalf, FreshHalves
 from braidmq.core.halves._steps import HalfLimits
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.core.timing import Clock
 from braidmq.core.trace import UNTRACED, Tracer
-from braidmq.model import NEVER_MS, BraidError, Half, HalfState, Message, Topic, TraceKind
+from braidmq.model import (
+    NEVER_MS,
+    BraidError,
+    Half,
+    HalfState,
+    Message,
+    Topic,
+    TraceKind,
+    deferred_id,
+    deferred_time_ms,
+)
 from braidmq.model.errors import (
+    HalfEndedOtherwise,
     LogClosed,
     StorageFailed,
     StorageFull,
@@ -38,6 +50,9 @@ from braidmq.model.errors import (
 )
 from braidmq.store import Page
 
+RECENT_MS: Final = 60_000
+"""How far before its latest half a last life is looked through for what it appended and could not note."""
+PAGE_ROWS: Final = 500
 UNKNOWN_RETRY_MS: Final = 10_000
 """A topic that is not known here may have been made on another node just now: it is looked for once more."""
 
@@ -62,9 +77,13 @@ class Rows(Protocol):
 
     async def wake_claims(self, owner: str, now_ms: int, lease_ms: int) -> None: ...
 
+    async def delete(self, ids: Iterable[UUID]) -> None: ...
+
     async def find(self, id: UUID) -> Half | None: ...
 
     async def page(self, page: Page) -> list[Half]: ...
+
+    async def latest_id(self) -> UUID | None: ...
 
 
 class Question(NamedTuple):
@@ -124,12 +143,16 @@ class Halves:
         self._checkers: list[Checker] = []
         self._appended: set[UUID] = set()
         """Those in their topics whose rows do not say so yet; nothing is claimed before they do."""
+        self._fresh = FreshHalves(self._limits.remember_ms)
+        self._over: set[UUID] = set()
+        """Those whose end is carried out, and whose rows can go."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._counts = dict.fromkeys(_COUNTERS, 0)
 
     async def start(self) -> None:
         """Take over from the node's last life: commits that were decided are carried out, producers are asked."""
         await self._rows.wake_claims(self._owner, self._clock.now_ms(), LEASE_MS)
+        await self._recognise_appended()
         self._alarm.start()
 
     async def close(self) -> None:
@@ -159,6 +182,7 @@ class Halves:
         finally:  # a caller that has gone may have left the row
             self._alarm.wake_by(half.wake_ms)
         self._counts["prepared"] += 1
+        self._fresh.add(half)
         self._note(TraceKind.PREPARED, half, keys=message.keys)
         return handle_of(half.id), half.message_id
 
@@ -171,6 +195,13 @@ class Halves:
         Raises InvalidHandle, UnknownHalf, HalfEndedOtherwise, EndTooLate, StoreFailed.
         """
         half_id = parse_handle(handle)
+        now_ms = self._clock.now_ms()
+        if (half := self._fresh.find(half_id, now_ms)) is not None:
+            steps.check_word(half, now_ms, group=group, asked=asked)
+            self._fresh.end(half, now_ms, commit=commit)
+            return await self._to_its_end(self._end_fresh(half, commit=commit))
+        if (ended := self._fresh.ended(half_id, now_ms)) is not None:
+            return _said_again(ended, commit=commit, group=group)
         return await self._to_its_end(self._end(half_id, commit=commit, group=group, asked=asked))
 
     # For operators.
@@ -247,6 +278,53 @@ class Halves:
             content=content,
         )
 
+    async def _end_fresh(self, half: Half, *, commit: bool) -> Ended:
+        """The end of a half that nobody else can know of yet: the append is the decision. See the decision page."""
+        if not commit:
+            try:
+                await self._rows.delete([half.id])
+            except StoreFailed:
+                self._fresh.reopen(half)
+                raise
+            self._counts["rolled_back"] += 1
+            self._note(TraceKind.ROLLED_BACK, half)
+            return Ended(half.message_id, committed=False, repeated=False)
+        (fate,) = await self._delivery.deliver([Parcel(half.topic_id, half.partition, half.content)])
+        if not isinstance(fate, Delivered):
+            self._fresh.reopen(half)
+            self._fresh.forget(half.id)
+            return await self._end(half.id, commit=True, group=None, asked=True)
+        self._counts["committed"] += 1
+        self._note(TraceKind.COMMITTED, half, delivered=fate)
+        self._over.add(half.id)
+        self._begin(self._forget_over())
+        return Ended(half.message_id, committed=True, repeated=False, delivered=fate)
+
+    async def _forget_over(self) -> None:
+        over = set(self._over)
+        if not over:
+            return
+        try:
+            await self._rows.delete(over)
+        except StoreFailed as error:
+            _logger.warning("halves_end_unsaved", reason=error.message)
+            self._alarm.wake_by(self._clock.now_ms() + RETRY_MS)
+        else:
+            self._over -= over
+
+    async def _recognise_appended(self) -> None:
+        """Rows that the last life left, of messages that it had appended already."""
+        latest = await self._rows.latest_id()
+        if latest is None:
+            return
+        now_ms = self._clock.now_ms()
+        page = Page(from_id=deferred_id(max(deferred_time_ms(latest) - RECENT_MS, 0), 0, 0), limit=PAGE_ROWS)
+        while rows := await self._rows.page(page):
+            found = await self._delivery.found([half for half in rows if half.state is HalfState.PREPARED])
+            if found:
+                await self._rows.revise(found, partial(steps.appended, now_ms=now_ms, limits=self._limits))
+            page = page._replace(after=rows[-1].id)
+
     async def _end(self, half_id: UUID, *, commit: bool, group: str | None, asked: bool) -> Ended:
         now_ms = self._clock.now_ms()
         before: list[HalfState] = []
@@ -310,10 +388,13 @@ class Halves:
 
     async def _to_its_end(self, work: Coroutine[Any, Any, T]) -> T:
         """A caller that goes away, as a client does, does not leave a half between its decision and its topic."""
+        return await asyncio.shield(self._begin(work))
+
+    def _begin(self, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
-        return await asyncio.shield(task)
+        return task
 
     def _done(self, task: "asyncio.Task[Any]") -> None:
         self._tasks.discard(task)
@@ -325,14 +406,19 @@ class Halves:
     async def _turn(self) -> int:
         """Ask, append, park and forget what is due, so much at a time; when to come again."""
         await self._tell_appended()
+        await self._forget_over()
         now_ms = self._clock.now_ms()
+        self._fresh.expire(now_ms)
         live = [(checker, checker.live()) for checker in self._checkers]
         groups = frozenset(group for _, producers in live for group in producers)
         claim = partial(steps.claimed, now_ms=now_ms, limits=self._limits, owner=self._owner, live=groups)
         claimed, next_ms = await self._rows.claim(now_ms, claim, rows_max=TURN_ROWS, bytes_max=TURN_BYTES)
         for half in claimed:
             self._tell_parked(half)
-            if half.state is HalfState.PREPARED and not half.parked and half.group in groups:
+            is_open = (
+                half.state is HalfState.PREPARED and not half.parked and self._fresh.ended(half.id, now_ms) is None
+            )
+            if is_open and half.group in groups:
                 self._ask(half, [(checker, each) for checker, named in live for each in named.get(half.group, ())])
         if decided := [half for half in claimed if half.state is HalfState.COMMITTING]:
             await self._append(decided)
@@ -386,6 +472,14 @@ _COUNTERS: Final = {
     "checks": "Questions to producers.",
     "parked": "Half messages that wait for an operator.",
 }
+
+
+def _said_again(ended: "EndedHalf", *, commit: bool, group: str | None) -> Ended:
+    if group is not None and group != ended.group:
+        raise UnknownHalf("no half message of this group is known under this handle")
+    if ended.commit is not commit:
+        raise HalfEndedOtherwise(f"the half message was {'rolled back' if commit else 'committed'} before")
+    return Ended(ended.message_id, commit, repeated=True)
 
 
 def _check_stranded(half: Half) -> None:
