@@ -16,6 +16,7 @@ import msgspec
 from braidmq.core.admission import Admissions
 from braidmq.core.halves import Halves
 from braidmq.core.loads import loaded, partition_for
+from braidmq.core.shapes import writable_partitions
 from braidmq.core.timers import Taken, Timers
 from braidmq.log import Appended, AppendResult, Log
 from braidmq.model import BraidError, Message, Topic, TopicKind
@@ -130,7 +131,7 @@ class Publisher:
 
     def choose(self, topic: Topic, message: Message) -> int:
         """A partition: the same for all messages with one sharding key, else the next in turn."""
-        count = len(topic.partition_numbers)
+        count = writable_partitions(topic) if topic.settings else len(topic.partition_numbers)
         if (sharding_key := message.sharding_key) is not None:
             return partition_for(sharding_key.encode(), count)
         self._turn += 1

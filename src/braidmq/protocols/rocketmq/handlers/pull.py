@@ -11,9 +11,10 @@ from typing import Final
 from braidmq.core.access import Action, ResourceKind
 from braidmq.core.filters import Filter
 from braidmq.core.pull import Pulled
+from braidmq.core.shapes import check_readable, readable_partitions
 from braidmq.log import Bounds
 from braidmq.model import Topic, TraceKind
-from braidmq.model.errors import OffsetOutOfRange, UnknownSubscription
+from braidmq.model.errors import OffsetOutOfRange, UnknownPartition, UnknownSubscription
 from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._delivered import encode_records
 from braidmq.protocols.rocketmq._filters import filter_of, kind_of
@@ -38,6 +39,8 @@ def pull(call: Call[PullMessageRequestHeader]) -> Result:
     header = call.header
     topic = find_topic(call.services, header.topic)
     number = queue_number(topic, header.queue_id)
+    if topic.settings:
+        _check_topic(topic, header.queue_id)
     chosen = _chosen(call)
     if isinstance(chosen, Answer):
         return chosen
@@ -85,6 +88,12 @@ async def _wait(call: Call[PullMessageRequestHeader], topic: Topic, number: int,
     except OffsetOutOfRange:
         return _moved(call, number)
     return _answer(call, topic, number, pulled)
+
+
+def _check_topic(topic: Topic, queue_id: int) -> None:
+    check_readable(topic)
+    if queue_id >= (queues := readable_partitions(topic)):
+        raise UnknownPartition(f"queueId[{queue_id}] is illegal, topic:[{topic.name}] has {queues} queues to read")
 
 
 def _chosen(call: Call[PullMessageRequestHeader]) -> Filter | Answer:
