@@ -6,6 +6,7 @@ from braidmq.core.shapes import is_readable, is_writable, readable_partitions, w
 from braidmq.model import Topic
 from braidmq.model.errors import UnknownPartition, UnknownTopic
 from braidmq.protocols.rocketmq._services import RocketMQServices
+from braidmq.protocols.rocketmq.codec.bodies import DataVersion
 
 DEFAULT_TOPIC: Final = "TBW102"
 """The name under which clients ask whether topics are made by being used, and how many queues those get."""
@@ -38,6 +39,11 @@ def is_broker_writable(services: RocketMQServices) -> bool:
 def write_setting(services: RocketMQServices) -> str:
     """The central setting that says so where it is there."""
     return f"rocketmq.write.off/{services.facts.broker}"
+
+
+def data_version(services: RocketMQServices) -> DataVersion:
+    """How often the tables of topics and groups have changed."""
+    return DataVersion(counter=services.catalog.revision)
 
 
 def find_topic(services: RocketMQServices, name: str) -> Topic:

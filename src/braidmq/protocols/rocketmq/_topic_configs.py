@@ -15,13 +15,12 @@ from braidmq.model.errors import InvalidPartitions, InvalidSetting
 from braidmq.model.topic_settings import ALLOWS, PARTITIONS_READ, PARTITIONS_WRITE, ROCKETMQ
 from braidmq.model.topic_settings import READ as MAY_READ
 from braidmq.model.topic_settings import WRITE as MAY_WRITE
+from braidmq.protocols.rocketmq._attributes import ADD, REMOVE, check_attributes, merged
 from braidmq.protocols.rocketmq._queues import READ, WRITE, shape_of
 from braidmq.protocols.rocketmq._services import RocketMQServices
 from braidmq.protocols.rocketmq.codec.bodies import TopicConfig
 
 KIND_ATTRIBUTE: Final = "message.type"
-_ADD: Final = "+"
-_REMOVE: Final = "-"
 
 
 class _Kept(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -31,17 +30,6 @@ class _Kept(msgspec.Struct, kw_only=True, omit_defaults=True):
     sys_flag: int = 0
     filter_type: str = "SINGLE_TAG"
     attributes: dict[str, str] = {}
-
-
-def read_attributes(text: str | None) -> dict[str, str]:
-    """`+name=value,-name`, with the signs. Raises InvalidSetting."""
-    found: dict[str, str] = {}
-    for part in filter(None, (text or "").split(",")):
-        name, equals, value = part.partition("=")
-        if name[:1] not in (_ADD, _REMOVE) or len(name) < 2 or (name[0] == _ADD and not equals):
-            raise InvalidSetting(f"the attribute {part[:80]!r} is neither +name=value nor -name")
-        found[name] = value
-    return found
 
 
 def config_of(topic: Topic) -> TopicConfig:
@@ -113,15 +101,8 @@ def _kept(texts: Mapping[str, str]) -> _Kept:
 
 
 def _kept_text(config: TopicConfig, before: _Kept) -> str:
-    attributes = dict(before.attributes)
-    for signed, value in (config.attributes or {}).items():
-        sign, name = signed[0], signed[1:]
-        if name == KIND_ATTRIBUTE:
-            continue
-        if sign == _ADD:
-            attributes[name] = value
-        else:
-            attributes.pop(name, None)
+    attributes = merged(before.attributes, config.attributes)
+    attributes.pop(KIND_ATTRIBUTE, None)
     kept = _Kept(
         order=config.order,
         sys_flag=config.topic_sys_flag,
@@ -135,9 +116,10 @@ def _kept_text(config: TopicConfig, before: _Kept) -> str:
 def _kind(attributes: Mapping[str, str] | None) -> TopicKind | None:
     """The kind that attributes with signs ask for; None where they say nothing of it. Raises InvalidSetting."""
     attributes = attributes or {}
-    if _REMOVE + KIND_ATTRIBUTE in attributes:
+    check_attributes(attributes)
+    if REMOVE + KIND_ATTRIBUTE in attributes:
         return TopicKind.MIXED
-    name = attributes.get(_ADD + KIND_ATTRIBUTE)
+    name = attributes.get(ADD + KIND_ATTRIBUTE)
     if name is None:
         return None
     if name in ("UNSPECIFIED", ""):

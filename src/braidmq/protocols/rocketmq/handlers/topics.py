@@ -10,11 +10,12 @@ from braidmq.core.access import Action, ResourceKind
 from braidmq.core.lookup import time_at
 from braidmq.model import DEFAULT_INSTANCE, Topic
 from braidmq.model.errors import InvalidName
+from braidmq.protocols.rocketmq._attributes import read_attributes
 from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._operations import answers
-from braidmq.protocols.rocketmq._queues import DEFAULT_TOPIC, TRACE_TOPIC, find_topic
+from braidmq.protocols.rocketmq._queues import DEFAULT_TOPIC, TRACE_TOPIC, data_version, find_topic
 from braidmq.protocols.rocketmq._services import RocketMQServices
-from braidmq.protocols.rocketmq._topic_configs import apply_config, config_of, read_attributes
+from braidmq.protocols.rocketmq._topic_configs import apply_config, config_of
 from braidmq.protocols.rocketmq.codec import RequestCode, decode_body, encode_body
 from braidmq.protocols.rocketmq.codec.bodies import (
     CreateTopicListRequestBody,
@@ -91,7 +92,11 @@ def _check_own(services: RocketMQServices, name: str) -> None:
 def all_topic_configs(call: Call[GetAllTopicConfigRequestHeader]) -> Answer:
     """Always the whole table: no total beside it says so."""
     table = {topic.name: config_of(topic) for topic in _topics(call.services)}
-    return Answer(body=encode_body(TopicConfigSerializeWrapper(topic_config_table=table)))
+    return Answer(
+        body=encode_body(
+            TopicConfigSerializeWrapper(topic_config_table=table, data_version=data_version(call.services))
+        )
+    )
 
 
 @answers(RequestCode.GET_TOPIC_CONFIG, action=Action.DESCRIBE, resource=ResourceKind.TOPIC)
