@@ -7,6 +7,7 @@ deleting what is not there is no error, as with RocketMQ.
 from collections.abc import Iterable
 
 from braidmq.core.access import Action, ResourceKind
+from braidmq.core.counters import MINUTE_MS
 from braidmq.core.lookup import time_at
 from braidmq.model import DEFAULT_INSTANCE, Topic
 from braidmq.model.errors import InvalidName
@@ -109,7 +110,8 @@ def topic_config(call: Call[GetTopicConfigRequestHeader]) -> Answer:
 async def topic_stats(call: Call[GetTopicStatsInfoRequestHeader]) -> Answer:
     services = call.services
     topic = find_topic(services, call.header.topic)
-    table = TopicStatsTable()
+    came = services.counters.stored_over(MINUTE_MS, topic.partition_numbers)
+    table = TopicStatsTable(topic_put_tps=0.0 if came is None else came.messages_per_s)
     for partition in topic.partitions:
         bounds = services.log.bounds(partition.number)
         at_ms = await time_at(services.log, partition.number, bounds.end - 1) if bounds.end > bounds.start else None
