@@ -50,7 +50,7 @@ def _item(counted: Sum, measure: Measure) -> BrokerStatsItem:
     total = measure(counted)
     return BrokerStatsItem(
         sum=total,
-        tps=round(total * 1000 / counted.passed_ms, 2) if counted.passed_ms > 0 else 0.0,
+        tps=total * 1000 / counted.passed_ms if counted.passed_ms > 0 else 0.0,
         avgpt=round(total / counted.times, 2) if counted.times else 0.0,
     )
 
