@@ -111,6 +111,12 @@ async def test_how_far_members_are_is_asked_of_each(client: RawClient, connect: 
     assert decode_body(GetConsumerStatusBody, answer.body).consumer_table == {"one": {queue: 0}, "two": {queue: 1}}
     one = await client.get(code, {"topic": "orders", "group": "buyers", "clientAddr": "two"})
     assert decode_body(GetConsumerStatusBody, one.body).consumer_table == {"two": {queue: 1}}
+    silent = await connect()
+    await silent.beat("three", group="buyers", topics={"orders": "*"})
+    silent.answer = lambda _: Command(code=ResponseCode.SYSTEM_ERROR, remark="no")
+    some = await client.get(code, {"topic": "orders", "group": "buyers"})
+    assert sorted(decode_body(GetConsumerStatusBody, some.body).consumer_table) == ["one", "two"]
+    assert some.remark == "these did not say: three"
     nobody = await client.ask(code, {"topic": "orders", "group": "nobody"})
     assert nobody.code == ResponseCode.SYSTEM_ERROR
     assert node.members.consumers("nobody") == []

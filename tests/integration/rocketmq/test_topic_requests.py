@@ -1,5 +1,7 @@
 """Topics, as RocketMQ's tools make, change, describe and delete them."""
 
+from collections.abc import Awaitable, Callable
+
 import pytest
 
 from braidmq.model import DEFAULT_INSTANCE, Message, TopicKind
@@ -10,6 +12,7 @@ from braidmq.protocols.rocketmq.codec.bodies import (
     KVTable,
     MessageQueue,
     QueueData,
+    SubscriptionGroupConfig,
     TopicConfig,
     TopicConfigSerializeWrapper,
     TopicList,
@@ -17,6 +20,8 @@ from braidmq.protocols.rocketmq.codec.bodies import (
     TopicStatsTable,
 )
 from rocketmq_support import RawClient, topic_fields
+
+StartNode = Callable[..., Awaitable[Node]]
 
 
 async def route_of(client: RawClient, topic: str) -> QueueData:
@@ -187,3 +192,26 @@ async def test_an_operator_sends_producers_elsewhere_and_back(client: RawClient)
     added = await client.get(RequestCode.ADD_WRITE_PERM_OF_BROKER, broker)
     assert added.fields["addTopicCount"] == "1"
     assert (await route_of(client, "orders")).perm == 6
+
+
+async def test_what_tools_have_said_outlives_the_node(start_node: StartNode) -> None:
+    node = await start_node()
+    client = await RawClient.connect(*node.addresses["rocketmq"][0])
+    await make(client, "orders", 4, writeQueueNums=2, perm=4, attributes="+message.type=FIFO,+x=1")
+    await client.get(RequestCode.PUT_KV_CONFIG, {"namespace": "n", "key": "k", "value": "v"})
+    await client.get(RequestCode.WIPE_WRITE_PERM_OF_BROKER, {"brokerName": "node-1"})
+    group = SubscriptionGroupConfig(group_name="buyers", consume_enable=False, retry_max_times=3)
+    await client.get(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, None, group)
+    before = await config_of(client, "orders")
+    await client.close()
+    await node.stop()
+    again = await start_node()
+    client = await RawClient.connect(*again.addresses["rocketmq"][0])
+    assert await config_of(client, "orders") == before
+    assert (await route_of(client, "orders")).perm == 4
+    assert (await client.get(RequestCode.GET_KV_CONFIG, {"namespace": "n", "key": "k"})).fields["value"] == "v"
+    await make(client, "orders", 4, perm=6)
+    assert (await route_of(client, "orders")).perm == 4
+    answer = await client.get(RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, {"group": "buyers"})
+    assert decode_body(SubscriptionGroupConfig, answer.body) == group
+    await client.close()

@@ -4,18 +4,19 @@ Members of a group that do not want the same of a topic lose messages. RocketMQ 
 about a group's connections says so in its remark.
 """
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeVar
 
 from braidmq.core.access import Action, ResourceKind
 from braidmq.core.members import Difference, Member
 from braidmq.protocols.rocketmq._call import Answer, Call
-from braidmq.protocols.rocketmq._connection import ClientSilent, Connection
+from braidmq.protocols.rocketmq._connection import ClientGone, ClientSilent, Connection
 from braidmq.protocols.rocketmq._operations import answers
 from braidmq.protocols.rocketmq._places import message_named
 from braidmq.protocols.rocketmq._services import RocketMQServices
 from braidmq.protocols.rocketmq._subscriptions import subscriptions_of
-from braidmq.protocols.rocketmq.codec import RequestCode, ResponseCode, decode_body, encode_body
+from braidmq.protocols.rocketmq.codec import MalformedBody, RequestCode, ResponseCode, decode_body, encode_body
 from braidmq.protocols.rocketmq.codec.bodies import Connection as ConnectionBody
 from braidmq.protocols.rocketmq.codec.bodies import (
     ConsumeFromWhere,
@@ -157,12 +158,22 @@ async def consumer_status(call: Call[GetConsumerStatusRequestHeader]) -> Answer:
         return Answer(
             ResponseCode.SYSTEM_ERROR, remark=f"No Any Consumer online in the consumer group: [{header.group}]"
         )
-    for member in asked:
-        if not isinstance(member.channel, Connection):
-            continue
-        fields = {"topic": header.topic, "group": header.group}
-        answer = await member.channel.ask(RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT, fields, timeout_s=ASK_TIMEOUT_S)
-        if answer.code == ResponseCode.SUCCESS and answer.body:
-            status = decode_body(GetConsumerStatusBody, answer.body, STATUS_BYTES_MAX)
+    told = await asyncio.gather(*(_status(member, header) for member in asked))
+    for member, status in zip(asked, told, strict=True):
+        if status is not None:
             table.consumer_table[member.id] = status.message_queue_table
-    return Answer(body=encode_body(table))
+    silent = [member.id for member, status in zip(asked, told, strict=True) if status is None]
+    remark = f"these did not say: {', '.join(silent)}" if silent else None
+    return Answer(body=encode_body(table), remark=remark)
+
+
+async def _status(member: Member, header: GetConsumerStatusRequestHeader) -> GetConsumerStatusBody | None:
+    """What one member says; None where it says nothing that can be read."""
+    if not isinstance(member.channel, Connection):
+        return None
+    fields = {"topic": header.topic, "group": header.group}
+    try:
+        answer = await member.channel.ask(RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT, fields, timeout_s=ASK_TIMEOUT_S)
+        return decode_body(GetConsumerStatusBody, answer.body, STATUS_BYTES_MAX)
+    except (ClientGone, ClientSilent, MalformedBody):
+        return None
