@@ -12,6 +12,7 @@ from uuid import UUID
 import msgspec
 
 from braidmq.core.admission import Admissions
+from braidmq.core.counters import UNCOUNTED, Tally
 from braidmq.core.loads import Loaded, loaded, partition_for
 from braidmq.log import Appended, Log
 from braidmq.model import BORN_HEADER, ID_HEADER, BraidError, Half, Message, Topic
@@ -68,12 +69,15 @@ class Delivery:
         admissions: Admissions,
         now_ms: Callable[[], int],
         draw: Callable[[int], int] = random.randrange,
+        *,
+        tally: Tally = UNCOUNTED,
     ) -> None:
         self._topics = topics
         self._log = log
         self._admissions = admissions
         self._now_ms = now_ms
         self._draw = draw
+        self._tally = tally
 
     def check(self, topic: Topic, message: Message) -> None:
         """Whether the topic takes such a message, as far as it can be told now. Raises what its publishing would."""
@@ -94,7 +98,10 @@ class Delivery:
                 else:
                     batches.append((load, begin, end))
                     entries.append((load.topic.partition_numbers[load.partition], batch))
-        for (load, begin, end), result in zip(batches, await self._log.append(entries) if entries else (), strict=True):
+        results = await self._log.append(entries) if entries else []
+        for (load, begin, end), (number, batch), result in zip(batches, entries, results, strict=True):
+            if isinstance(result, Appended):
+                self._tally.stored(number, batch.record_count, batch.size_bytes)
             for nth, place in enumerate(load.places[begin:end]):
                 if isinstance(result, Appended):
                     fates[place] = Delivered(load.partition, result.base_offset + nth)

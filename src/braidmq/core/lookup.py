@@ -2,7 +2,7 @@
 
 from braidmq.log import Log
 from braidmq.model import Message
-from braidmq.model.errors import UnknownMessage
+from braidmq.model.errors import OffsetOutOfRange, UnknownMessage, UnknownPartition
 from braidmq.records import parse_batch, read_records, record_message
 
 
@@ -17,3 +17,17 @@ async def message_at(log: Log, number: int, offset: int) -> Message:
         if found is not None:
             return record_message(found)
     raise UnknownMessage(f"partition number {number} holds no message at offset {offset}")
+
+
+async def time_at(log: Log, number: int, offset: int) -> int | None:
+    """The time of the record at this place, a marker's too; None where there is none any more."""
+    try:
+        fetched = log.read_now(number, offset, 1) or await log.read(number, offset, 1)
+    except (OffsetOutOfRange, UnknownPartition):
+        return None
+    if not fetched.data:
+        return None
+    batch = parse_batch(fetched.data)
+    if batch.is_control or batch.is_append_time:
+        return batch.max_timestamp
+    return next((each.timestamp_ms for each in read_records(batch) if each.offset == offset), batch.max_timestamp)

@@ -14,8 +14,10 @@ from typing import Final, NamedTuple
 import msgspec
 
 from braidmq.core.admission import Admissions
+from braidmq.core.counters import UNCOUNTED, Tally
 from braidmq.core.halves import Halves
 from braidmq.core.loads import loaded, partition_for
+from braidmq.core.shapes import writable_partitions
 from braidmq.core.timers import Taken, Timers
 from braidmq.log import Appended, AppendResult, Log
 from braidmq.model import BraidError, Message, Topic, TopicKind
@@ -69,12 +71,14 @@ class Publisher:
         now_ms: Callable[[], int],
         *,
         limits: PublishLimits | None = None,
+        tally: Tally = UNCOUNTED,
     ) -> None:
         self._log = log
         self._admissions = admissions
         self._timers = timers
         self._halves = halves
         self._now_ms = now_ms
+        self._tally = tally
         self.limits = limits or PublishLimits()
         self._loads: dict[int, _Load] = {}
         """What has come in this turn, by partition number."""
@@ -130,7 +134,7 @@ class Publisher:
 
     def choose(self, topic: Topic, message: Message) -> int:
         """A partition: the same for all messages with one sharding key, else the next in turn."""
-        count = len(topic.partition_numbers)
+        count = writable_partitions(topic) if topic.settings else len(topic.partition_numbers)
         if (sharding_key := message.sharding_key) is not None:
             return partition_for(sharding_key.encode(), count)
         self._turn += 1
@@ -161,7 +165,20 @@ class Publisher:
                     entries.append((number, batch))
                     waiting.append((load, begin, end))
         if entries:
-            self._log.append(entries).add_done_callback(lambda future: _tell_all(future, waiting))
+            self._log.append(entries).add_done_callback(
+                lambda future: self._tell_all(future.result(), entries, waiting)
+            )
+
+    def _tell_all(
+        self,
+        results: Sequence[AppendResult],
+        entries: Sequence[tuple[int, Batch]],
+        waiting: Sequence[tuple[_Load, int, int]],
+    ) -> None:
+        for (number, batch), (load, begin, end), result in zip(entries, waiting, results, strict=True):
+            if isinstance(result, Appended):
+                self._tally.stored(number, batch.record_count, batch.size_bytes)
+            _tell(load, begin, end, result)
 
     def _batches(self, load: _Load, now_ms: int) -> Sequence[tuple[int, int, Batch | BraidError]]:
         """Runs of entries, each with its batch or refusal: as one batch if the topic takes it so, else each alone."""
@@ -179,11 +196,6 @@ class Publisher:
             fate = batches[0] if len(batches) == 1 else _refusal(batches)
             alone.append((place, place + 1, fate))
         return alone
-
-
-def _tell_all(future: "asyncio.Future[list[AppendResult]]", waiting: Sequence[tuple[_Load, int, int]]) -> None:
-    for (load, begin, end), result in zip(waiting, future.result(), strict=True):
-        _tell(load, begin, end, result)
 
 
 def _tell(load: _Load, begin: int, end: int, result: AppendResult) -> None:

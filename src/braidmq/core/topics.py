@@ -198,15 +198,17 @@ class Topics:
             )
         _check_partitions(partitions)
 
-    async def configure(self, topic: Topic, change: SettingsChange) -> Topic:
+    async def configure(self, topic: Topic, change: SettingsChange, *, kind: TopicKind | None = None) -> Topic:
         """Set what `change` makes of the texts that are set now; a setting that it leaves out has its default again.
+        With a kind, the topic takes messages of that kind from now on.
 
         Changes that come at the same time do not undo each other. `change` must only compute; what it raises is
         raised here. Raises UnknownTopic, InvalidSetting.
         """
 
         def revise(current: Topic) -> Topic:
-            return self.plan_configuration(current, change)
+            planned = self.plan_configuration(current, change)
+            return planned if kind is None else msgspec.structs.replace(planned, kind=kind)
 
         return await self._to_its_end(self._change(self._catalog.revise_topic(topic.id, revise)))
 

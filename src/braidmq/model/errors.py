@@ -172,6 +172,12 @@ class WrongMessageKind(InvalidMessage):
     code = "wrong_message_kind"
 
 
+class NotPermitted(BraidError):
+    """Somebody who may say so has forbidden it."""
+
+    code = "not_permitted"
+
+
 class UnknownSubscription(BraidError):
     """The reader's group has not said what it wants of this topic."""
 

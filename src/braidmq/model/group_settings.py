@@ -4,11 +4,25 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from braidmq.model.errors import InvalidSetting
+from braidmq.model.errors import InvalidSetting, NotPermitted
 
 RETRY_STEPS: Final = "retry.steps"
 """How long a message waits before it is delivered again: the first time, the second, and so on; the last step counts
 for all that come after it. Such as `10s 30s 1m`."""
+
+CONSUME: Final = "consume"
+"""`off` where members of the group are given nothing."""
+
+BROADCAST: Final = "consume.broadcast"
+"""`off` where members that want all messages for themselves are given none."""
+
+FORBIDDEN: Final = "consume.forbidden"
+"""The topics of which the group is given nothing, with spaces between them."""
+
+ROCKETMQ: Final = "braid.rocketmq"
+"""What RocketMQ's tools said of the group that means nothing here; kept for them to find again."""
+
+OFF: Final = "off"
 
 DEFAULT_RETRY_STEPS: Final = "10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 STEPS_MAX: Final = 100
@@ -22,6 +36,20 @@ def retry_steps_ms(settings: Mapping[str, str]) -> tuple[int, ...]:
     """The steps of a group with these settings. Raises InvalidSetting."""
     text = settings.get(RETRY_STEPS)
     return _DEFAULT_STEPS_MS if text is None else _steps_ms(text)
+
+
+def forbidden_topics(settings: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(settings.get(FORBIDDEN, "").split())
+
+
+def check_consumption(settings: Mapping[str, str], group: str, topic: str, *, broadcast: bool = False) -> None:
+    """Whether members of the group may be given messages of the topic. Raises NotPermitted."""
+    if settings.get(CONSUME) == OFF:
+        raise NotPermitted(f"subscription group no permission, {group}")
+    if broadcast and settings.get(BROADCAST) == OFF:
+        raise NotPermitted(f"the consumer group[{group}] can not consume by broadcast way")
+    if topic in forbidden_topics(settings):
+        raise NotPermitted(f"the consumer group[{group}] is forbidden for topic[{topic}]")
 
 
 def _steps_ms(text: str) -> tuple[int, ...]:

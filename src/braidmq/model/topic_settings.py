@@ -292,7 +292,40 @@ SEGMENT_MS = TopicSetting(
     node_name="log.roll.ms",
 )
 
+PARTITIONS_READ = TopicSetting(
+    "braid.partitions.read",
+    _int(0),
+    "0",
+    "How many partitions readers are sent to, from the first on; 0 for all. For RocketMQ's clients.",
+    listed=False,
+)
+PARTITIONS_WRITE = TopicSetting(
+    "braid.partitions.write",
+    _int(0),
+    "0",
+    "How many partitions messages go to, from the first on; 0 for all. For RocketMQ's clients.",
+    listed=False,
+)
+READ: Final = "read"
+WRITE: Final = "write"
+ALLOWS = TopicSetting(
+    "braid.allows",
+    _some_of(READ, WRITE),
+    f"{READ},{WRITE}",
+    "What clients of RocketMQ may do with the topic: `read`, `write`, both, or, left empty, nothing.",
+    listed=False,
+)
+ROCKETMQ = TopicSetting(
+    "braid.rocketmq",
+    _Shape(SettingKind.STRING, _any),
+    "",
+    "Kept without effect: what RocketMQ's tools said of the topic that means nothing here, for them to find again.",
+    honoured=False,
+    listed=False,
+)
+
 _ONLY_KEPT: Final[tuple[TopicSetting[Any], ...]] = (
+    ROCKETMQ,
     TopicSetting(
         "compression.lz4.level",
         _int(1, 17),
@@ -446,6 +479,7 @@ REMOTE_STORAGE_ENABLE = TopicSetting(
 
 
 _HONOURED: Final[tuple[TopicSetting[Any], ...]] = (
+    ALLOWS,
     CLEANUP_POLICY,
     COMPRESSION_GZIP_LEVEL,
     COMPRESSION_TYPE,
@@ -459,6 +493,8 @@ _HONOURED: Final[tuple[TopicSetting[Any], ...]] = (
     MESSAGE_TIMESTAMP_TYPE,
     MIN_CLEANABLE_DIRTY_RATIO,
     MIN_COMPACTION_LAG_MS,
+    PARTITIONS_READ,
+    PARTITIONS_WRITE,
     RETENTION_BYTES,
     RETENTION_MS,
     SEGMENT_BYTES,

@@ -16,6 +16,7 @@ import structlog
 
 from braidmq import __version__
 from braidmq.core.admission import Admissions
+from braidmq.core.counters import Counters
 from braidmq.core.delivery import Delivery
 from braidmq.core.group_offsets import GroupOffsets, ResetBoard
 from braidmq.core.groups import GroupLimits, Groups
@@ -44,7 +45,7 @@ from braidmq.node._reconcile import reconcile
 from braidmq.protocols.kafka import FetchSessions, KafkaListener, KafkaServices, NodeFacts, subscribed_topics
 from braidmq.protocols.listener import Address, Listener
 from braidmq.protocols.rocketmq import BrokerFacts, Commits, RocketMQListener, RocketMQServices
-from braidmq.settings import Settings
+from braidmq.settings import Settings, shown_settings
 from braidmq.store import Catalog, GroupStates, HalfRows, Store, TimerRows, TraceRows, TransactionRows
 
 LOG_FOLDER_NAME = "log"
@@ -66,6 +67,7 @@ class Node:
     publisher: Publisher
     puller: Puller
     members: Members
+    counters: Counters
     retries: Retries
     dead_letters: DeadLetters
     locks: PartitionLocks
@@ -161,6 +163,7 @@ class Node:
             self.halves,
             clock.now_ms,
             limits=PublishLimits(body_bytes_max=publish.body_bytes_max, deferred_bytes_max=publish.deferred_bytes_max),
+            tally=self.counters,
         )
         self.puller = Puller(self.log)
         self.members = Members(clock)
@@ -186,7 +189,8 @@ class Node:
         """Messages that come to their topics later: at a time, or when their producer says so."""
         clock = LoopClock()
         owner = self.settings.node.name
-        delivery = Delivery(self.catalog, self.log, self._admissions, clock.now_ms)
+        self._start_counting(clock)
+        delivery = Delivery(self.catalog, self.log, self._admissions, clock.now_ms, tally=self.counters)
         delay_max_ms = self.settings.timers.delay_max_s * 1000
         synced = self.settings.log.flush == "commit"
         self.timers = Timers(
@@ -203,6 +207,12 @@ class Node:
         self.resets = ResetBoard(clock)
         self.group_offsets = GroupOffsets(self.catalog, self.log, self.groups, self.resets)
         self.group_offsets.restore()
+
+    def _start_counting(self, clock: LoopClock) -> None:
+        self.counters = Counters(clock)
+        self.counters.start()
+        self._open.callback(self.counters.close)
+        self._metric_sources.append(self.counters.metrics)
 
     def _start_tracing(self, store: Store, clock: LoopClock) -> None:
         rows = TraceRows(store)
@@ -307,6 +317,7 @@ class Node:
                 broker=rocketmq.broker or self.settings.node.name.replace(".", "-"),
                 auto_create=self.settings.topics.auto_create == "on",
                 new_group_from_start=rocketmq.new_group_from_start == "on",
+                settings=shown_settings(self.settings),
             ),
             log=self.log,
             catalog=self.catalog,
@@ -324,6 +335,7 @@ class Node:
             query=self.query,
             tracer=self.trace,
             commits=Commits(),
+            counters=self.counters,
         )
         return RocketMQListener(
             rocketmq.listen,
@@ -348,6 +360,7 @@ class Node:
             admissions=self._admissions,
             fetch_sessions=FetchSessions(),
             transactions=self.transactions,
+            tally=self.counters,
             facts=NodeFacts(
                 listeners=",".join(f"PLAINTEXT://{each.listen}" for each in kafka.listen),
                 advertised_listeners=",".join(f"PLAINTEXT://{each.advertised or each.listen}" for each in kafka.listen),

@@ -3,7 +3,7 @@
 `Settings` says what there is; `load` reads it; `keys` is the table that everything printed comes from.
 """
 
-from braidmq.settings._keys import Key, keys
+from braidmq.settings._keys import Key, keys, shown_settings
 from braidmq.settings._load import (
     CONFIG_VARIABLE,
     DEFAULT_ORIGIN,
@@ -60,4 +60,5 @@ __all__ = [
     "load",
     "redact_url",
     "reference_page",
+    "shown_settings",
 ]

@@ -52,6 +52,12 @@ def keys() -> Mapping[str, Key]:
     return MappingProxyType(table)
 
 
+def shown_settings(settings: Settings) -> dict[str, str]:
+    """Every value as text, by its path, without what is secret in it."""
+    shown = {path: key.show(getattr(getattr(settings, key.section), key.name)) for path, key in keys().items()}
+    return shown | {"store.url": keys()["store.url"].show(settings.store_url)}
+
+
 def _keys_of(section: str, struct: type[Section]) -> list[Key]:
     hints = typing.get_type_hints(struct, include_extras=True)
     return [_key(section, field.name, hints[field.name], field.default) for field in msgspec.structs.fields(struct)]

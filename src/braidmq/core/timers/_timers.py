@@ -244,12 +244,17 @@ class Timers:
             raise UnknownTimer
         self._alarm.wake_by(now_ms)
 
+    @property
+    def behind_ms(self) -> int:
+        """How late the next message is."""
+        return self._alarm.behind_ms
+
     def metrics(self) -> Iterator[Metric]:
         """What happened to delayed messages on this node."""
         for name, text in _COUNTERS.items():
             yield Metric(f"braid_timers_{name}", MetricKind.COUNTER, text, self._counts[name])
         yield Metric("braid_timers_failures", MetricKind.COUNTER, "Turns that failed.", self._alarm.failures)
-        behind_s = self._alarm.behind_ms / 1000
+        behind_s = self.behind_ms / 1000
         yield Metric("braid_timers_behind_seconds", MetricKind.GAUGE, "How late the next message is.", behind_s)
 
     async def _remove(self, handle: str, topic: Topic | None) -> Timer:

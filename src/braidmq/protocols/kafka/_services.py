@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from braidmq.core.admission import Admissions
+from braidmq.core.counters import Tally
 from braidmq.core.groups import Groups
 from braidmq.core.topics import Topics
 from braidmq.core.transactions import Transactions
@@ -37,4 +38,5 @@ class KafkaServices(NamedTuple):
     admissions: Admissions
     fetch_sessions: FetchSessions
     transactions: Transactions
+    tally: Tally
     facts: NodeFacts

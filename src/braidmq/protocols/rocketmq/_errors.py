@@ -10,6 +10,7 @@ _CODES: Final[tuple[tuple[tuple[type[BraidError], ...], ResponseCode], ...]] = (
     ((errors.UnknownGroup,), ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST),
     ((errors.UnknownSubscription,), ResponseCode.SUBSCRIPTION_NOT_EXIST),
     ((errors.InvalidFilter,), ResponseCode.SUBSCRIPTION_PARSE_FAILED),
+    ((errors.NotPermitted,), ResponseCode.NO_PERMISSION),
     (
         (
             errors.MessageTooLarge,

@@ -1,7 +1,9 @@
 """What the handlers of this protocol reach for: the core's services, and who this node is to RocketMQ clients."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from braidmq.core.counters import Counters
 from braidmq.core.group_offsets import GroupOffsets, ResetBoard
 from braidmq.core.groups import Groups
 from braidmq.core.halves import Halves
@@ -36,6 +38,9 @@ class BrokerFacts(NamedTuple):
     new_group_from_start: bool
     """A group that is new to a partition which still has its first message begins there, as with RocketMQ."""
 
+    settings: Mapping[str, str] = {}
+    """The node's settings as texts, by name; secrets are not among them."""
+
     @property
     def every_message(self) -> str:
         """The properties that RocketMQ's clients expect of every message that they get."""
@@ -62,3 +67,4 @@ class RocketMQServices(NamedTuple):
     query: Query
     tracer: Tracer
     commits: "Commits"
+    counters: Counters

@@ -172,6 +172,10 @@ class _Produce:
             self._finish(appended.result())
 
     def _finish(self, results: list[AppendResult]) -> None:
+        tally = self._call.services.tally
+        for (number, batch), result in zip(self._entries, results, strict=True):
+            if isinstance(result, Appended) and not result.duplicate:
+                tally.stored(number, batch.record_count, batch.size_bytes)
         if self._call.request.acks == 0:
             self._finish_silently(results)
         else:

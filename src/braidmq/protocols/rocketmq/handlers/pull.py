@@ -6,19 +6,23 @@ group wants is known from its heartbeats, unless the pull says so itself. A clie
 told where to go on.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from braidmq.core.access import Action, ResourceKind
 from braidmq.core.filters import Filter
 from braidmq.core.pull import Pulled
+from braidmq.core.shapes import check_readable, readable_partitions
 from braidmq.log import Bounds
-from braidmq.model import Topic, TraceKind
-from braidmq.model.errors import OffsetOutOfRange, UnknownSubscription
+from braidmq.model import DEFAULT_INSTANCE, Topic, TraceKind
+from braidmq.model.errors import OffsetOutOfRange, UnknownPartition, UnknownSubscription
+from braidmq.model.group_settings import check_consumption
 from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._delivered import encode_records
 from braidmq.protocols.rocketmq._filters import filter_of, kind_of
 from braidmq.protocols.rocketmq._operations import Result, answers
 from braidmq.protocols.rocketmq._queues import find_topic, queue_number
+from braidmq.protocols.rocketmq._services import RocketMQServices
 from braidmq.protocols.rocketmq.codec import RequestCode, ResponseCode
 from braidmq.protocols.rocketmq.codec.headers import PullMessageRequestHeader
 
@@ -38,6 +42,11 @@ def pull(call: Call[PullMessageRequestHeader]) -> Result:
     header = call.header
     topic = find_topic(call.services, header.topic)
     number = queue_number(topic, header.queue_id)
+    if topic.settings:
+        _check_topic(topic, header.queue_id)
+    group_settings = _group_settings(call.services, header.consumer_group)
+    if group_settings:
+        _check_group(call, group_settings)
     chosen = _chosen(call)
     if isinstance(chosen, Answer):
         return chosen
@@ -87,6 +96,23 @@ async def _wait(call: Call[PullMessageRequestHeader], topic: Topic, number: int,
     return _answer(call, topic, number, pulled)
 
 
+def _check_topic(topic: Topic, queue_id: int) -> None:
+    check_readable(topic)
+    if queue_id >= (queues := readable_partitions(topic)):
+        raise UnknownPartition(f"queueId[{queue_id}] is illegal, topic:[{topic.name}] has {queues} queues to read")
+
+
+def _group_settings(services: RocketMQServices, name: str) -> Mapping[str, str] | None:
+    group = services.catalog.group(DEFAULT_INSTANCE, name)
+    return None if group is None else group.settings
+
+
+def _check_group(call: Call[PullMessageRequestHeader], settings: Mapping[str, str]) -> None:
+    group = call.header.consumer_group
+    member = call.services.members.consumer(group, call.connection.client_id)
+    check_consumption(settings, group, call.header.topic, broadcast=member is not None and member.is_broadcast)
+
+
 def _chosen(call: Call[PullMessageRequestHeader]) -> Filter | Answer:
     """What this reader wants. A client that has changed its mind since its last heartbeat is asked for another."""
     header = call.header
@@ -125,6 +151,7 @@ def _answer(call: Call[PullMessageRequestHeader], topic: Topic, number: int, pul
         body = encode_records(
             call.services, pulled.records, topic.name, header.queue_id, number, call.connection.store_host
         )
+        call.services.counters.delivered(header.consumer_group, number, len(pulled.records), len(body))
         return Answer(ResponseCode.SUCCESS, fields, body)
     if pulled.next_offset > header.queue_offset:
         return Answer(ResponseCode.PULL_RETRY_IMMEDIATELY, fields, remark="NO_MATCHED_MESSAGE")

@@ -6,7 +6,7 @@ the default topic, while topics are made by being used.
 """
 
 from braidmq.core.access import Action, ResourceKind
-from braidmq.model import DEFAULT_INSTANCE
+from braidmq.model import DEFAULT_INSTANCE, Topic
 from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._operations import Result, answers
 from braidmq.protocols.rocketmq._queues import (
@@ -16,8 +16,11 @@ from braidmq.protocols.rocketmq._queues import (
     READ,
     TRACE_TOPIC,
     WRITE,
+    Shape,
     find_topic,
+    is_broker_writable,
     made_topic,
+    shape_of,
 )
 from braidmq.protocols.rocketmq._services import RocketMQServices
 from braidmq.protocols.rocketmq.codec import RequestCode, encode_body
@@ -29,11 +32,10 @@ from braidmq.protocols.rocketmq.codec.headers import GetRouteInfoRequestHeader
 def route(call: Call[GetRouteInfoRequestHeader]) -> Result:
     name = call.header.topic
     if (queues := _as_topic(call.services, name)) is not None:
-        return _route(call, queues, READ | WRITE | INHERIT)
+        return _route(call, Shape(queues, queues, READ | WRITE | INHERIT))
     if name == TRACE_TOPIC and call.services.catalog.topic(DEFAULT_INSTANCE, name) is None:
         return _made_route(call, name)
-    topic = find_topic(call.services, name)
-    return _route(call, len(topic.partition_numbers), READ | WRITE)
+    return _topic_route(call, find_topic(call.services, name))
 
 
 @answers(RequestCode.GET_BROKER_CLUSTER_INFO, action=Action.DESCRIBE, resource=ResourceKind.NODE)
@@ -54,18 +56,24 @@ def _as_topic(services: RocketMQServices, name: str) -> int | None:
 
 
 async def _made_route(call: Call[GetRouteInfoRequestHeader], name: str) -> Answer:
-    topic = await made_topic(call.services, name, 1)
-    return _route(call, len(topic.partition_numbers), READ | WRITE)
+    return _topic_route(call, await made_topic(call.services, name, 1))
 
 
-def _route(call: Call[GetRouteInfoRequestHeader], queues: int, permission: int) -> Answer:
+def _topic_route(call: Call[GetRouteInfoRequestHeader], topic: Topic) -> Answer:
+    shape = shape_of(topic)
+    if not is_broker_writable(call.services):
+        shape = shape._replace(permission=shape.permission & ~WRITE)
+    return _route(call, shape)
+
+
+def _route(call: Call[GetRouteInfoRequestHeader], shape: Shape) -> Answer:
     data = TopicRouteData(
         queue_datas=[
             QueueData(
                 broker_name=call.services.facts.broker,
-                read_queue_nums=queues,
-                write_queue_nums=queues,
-                perm=permission,
+                read_queue_nums=shape.read,
+                write_queue_nums=shape.write,
+                perm=shape.permission,
             )
         ],
         broker_datas=[_broker(call)],

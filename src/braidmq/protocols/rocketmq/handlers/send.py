@@ -9,6 +9,7 @@ from typing import Final
 
 from braidmq.core.access import Action, ResourceKind
 from braidmq.core.publish import Published
+from braidmq.core.shapes import check_writable
 from braidmq.model import BraidError, Message, Topic
 from braidmq.model.errors import InvalidMessage, InvalidName, UnknownTopic
 from braidmq.model.names import DEAD_LETTER_TOPIC_PREFIX, RETRY_TOPIC_PREFIX
@@ -69,6 +70,8 @@ async def _made_topic(call: Call[SendHeader]) -> Topic:
 
 def _send(call: Call[SendHeader], topic: Topic) -> Result:
     header = call.header
+    if topic.settings:
+        check_writable(topic)
     if header.queue_id >= len(topic.partition_numbers):
         queue_number(topic, header.queue_id)
     if call.command.code == RequestCode.SEND_BATCH_MESSAGE or header.batch:
