@@ -10,7 +10,7 @@ Only what readers of committed messages can see is taken in.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import structlog
@@ -242,16 +242,21 @@ class Indexer:
             return
         except (OffsetOutOfRange, UnknownPartition, LogClosed):
             return
+        self._changed = True
+        pace = self._pace
         for batch, is_visible in batches_of(fetched):
             if batch.base_offset >= until:
                 break
             if is_visible:
-                await self._take_batch(open_range, batch, until)
+                if batch.record_count > SLICE_RECORDS:
+                    await self._take_large_batch(open_range, batch, until)
+                else:
+                    self._take(open_range, _records(batch), until)
             open_range.end = min(batch.last_offset + 1, until)
-            self._changed = True
+            if pace.is_due:
+                await pace.breathe()
             if self._is_full(open_range) or self._is_too_much:
                 break
-            await self._pace.breathe()
 
     async def _read(self, number: int, offset: int) -> Fetched:
         fetched = self._log.read_now(number, offset, READ_BYTES, committed=True)
@@ -281,23 +286,23 @@ class Indexer:
             return False
         return True
 
-    async def _take_batch(self, open_range: OpenRange, batch: Batch, until: int) -> None:
-        try:
-            if batch.record_count > LARGE_BATCH_RECORDS:
-                records = await asyncio.to_thread(read_records, batch)
-                self._pace.begin()
-            else:
-                records = read_records(batch)
-        except InvalidBatch:
-            return  # its producer broke it, and nobody can read what is in it
+    async def _take_large_batch(self, open_range: OpenRange, batch: Batch, until: int) -> None:
+        """Piece by piece, with others' turns in between."""
+        if batch.record_count > LARGE_BATCH_RECORDS:
+            records = await asyncio.to_thread(_records, batch)
+            self._pace.begin()
+        else:
+            records = _records(batch)
+        for at in range(0, len(records), SLICE_RECORDS):
+            self._take(open_range, records[at : at + SLICE_RECORDS], until)
+            if self._pace.is_due:
+                await self._pace.breathe()
+
+    def _take(self, open_range: OpenRange, records: Sequence[Record], until: int) -> None:
         if records and (records[0].offset < open_range.end or records[-1].offset >= until):
             records = [record for record in records if open_range.end <= record.offset < until]
-        size_bytes = len(open_range.entries)
-        for at in range(0, len(records), SLICE_RECORDS):
-            open_range.add(_part(records, at))
-            await self._pace.breathe()
+        self.index.open_bytes += open_range.add(records)
         self.records += len(records)
-        self.index.open_bytes += len(open_range.entries) - size_bytes
 
     # Files.
 
@@ -320,13 +325,17 @@ class Indexer:
         heaps: list[list[bytes]] = [[] for _ in range(256)]
         for at in range(0, len(entries), ENTRY_BYTES):
             heaps[entries[at]].append(entries[at : at + ENTRY_BYTES])
-            if not at % 1024:
+            if not at % 1024 and self._pace.is_due:
                 await self._pace.breathe()
         for heap in heaps:
             heap.sort()
-            await self._pace.breathe()
+            if self._pace.is_due:
+                await self._pace.breathe()
         return b"".join(b"".join(heap) for heap in heaps)
 
 
-def _part(records: list[Record], at: int) -> list[Record]:
-    return records if len(records) <= SLICE_RECORDS else records[at : at + SLICE_RECORDS]
+def _records(batch: Batch) -> Sequence[Record]:
+    try:
+        return read_records(batch)
+    except InvalidBatch:
+        return ()  # its producer broke it, and nobody can read what is in it

@@ -1,10 +1,14 @@
 """Working beside others: a slice of work, then a pause, so that publishers hardly notice."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Final
 
 SLICE_S: Final = 0.001
+
+# The event loop's own clock stands still while the loop does one thing.
+_now_s = time.perf_counter
 
 
 class Pace:
@@ -13,16 +17,19 @@ class Pace:
     def __init__(self, share: float, is_awaited: Callable[[], bool]) -> None:
         self._pause_for_each_s = 1 / share - 1
         self._is_awaited = is_awaited
-        self._loop = asyncio.get_running_loop()
-        self._began = self._loop.time()
+        self._began_s = _now_s()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to `breathe`. To be asked often."""
+        return _now_s() - self._began_s >= SLICE_S
 
     async def breathe(self) -> None:
-        """To be called often; gives way when it is time."""
-        spent_s = self._loop.time() - self._began
-        if spent_s >= SLICE_S:
-            await asyncio.sleep(0 if self._is_awaited() else spent_s * self._pause_for_each_s)
-            self._began = self._loop.time()
+        """Give way to others."""
+        spent_s = _now_s() - self._began_s
+        await asyncio.sleep(0 if self._is_awaited() else spent_s * self._pause_for_each_s)
+        self._began_s = _now_s()
 
     def begin(self) -> None:
         """What came before was waiting, not work."""
-        self._began = self._loop.time()
+        self._began_s = _now_s()

@@ -71,15 +71,21 @@ class OpenRange:
         self.earliest_ms = NEVER_MS
         self.latest_ms = -1
 
-    def add(self, records: Sequence[Record]) -> None:
-        """Take messages in; `end` is the caller's to set."""
-        first, entries = self.first, self.entries
+    def add(self, records: Sequence[Record]) -> int:
+        """Take messages in, and say by how many bytes that grew; `end` is the caller's to set."""
+        first, entries, before_bytes = self.first, self.entries, len(self.entries)
+        earliest_ms, latest_ms = self.earliest_ms, self.latest_ms
         for record in records:
             delta = _DELTA.pack(record.offset - first)
             for word in words_of(record):
                 entries += fingerprint(word) + delta
-            self.latest_ms = max(self.latest_ms, record.timestamp_ms)
-            self.earliest_ms = min(self.earliest_ms, record.timestamp_ms)
+            timestamp_ms = record.timestamp_ms
+            if timestamp_ms > latest_ms:
+                latest_ms = timestamp_ms
+            if timestamp_ms < earliest_ms:
+                earliest_ms = timestamp_ms
+        self.earliest_ms, self.latest_ms = earliest_ms, latest_ms
+        return len(entries) - before_bytes
 
     def find(self, wanted: bytes) -> list[int]:
         """Offsets of messages with this fingerprint, the newest first."""
