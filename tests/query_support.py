@@ -82,6 +82,7 @@ async def crash(query: Query) -> None:
         indexer._wake.set()
         indexer._hurry.set()
         await asyncio.wait({indexer._task})
+        indexer._task.exception()  # looked at, so that nobody is told of it again
     for partition in indexer.index.partitions.values():
         partition.watch.cancel()
     query._unsubscribe()
