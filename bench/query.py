@@ -25,7 +25,15 @@ from report import Figure, Progress, print_figures, write_figures
 from braidmq.model import Message, Topic
 from braidmq.node import Node
 from braidmq.records import batch_messages
-from braidmq.settings import HttpSettings, KafkaSettings, LogSettings, NodeSettings, QuerySettings, Settings
+from braidmq.settings import (
+    HttpSettings,
+    KafkaSettings,
+    LogSettings,
+    NodeSettings,
+    QuerySettings,
+    RocketMQSettings,
+    Settings,
+)
 
 PUBLISHERS = 64
 ROUND_S = 3.0
@@ -47,6 +55,7 @@ async def start(folder: Path, index: str, share_percent: int = 15) -> tuple[Node
         log=LogSettings(flush="interval"),
         http=HttpSettings(listen=None),
         kafka=KafkaSettings(listen=()),
+        rocketmq=RocketMQSettings(listen=()),
         query=QuerySettings(index="on" if index == "on" else "off", share_percent=share_percent),
     )
     node = await Node.start(settings)

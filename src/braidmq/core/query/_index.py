@@ -72,6 +72,10 @@ class PartitionIndex:
         """Those in memory, the newest first."""
         return [self.tip, *sorted(self.holes, key=lambda hole: hole.first, reverse=True)]
 
+    def find_in_memory(self, wanted: bytes) -> list[int]:
+        """Offsets of messages with this fingerprint."""
+        return [offset for each in self.ranges() for offset in each.find(wanted)]
+
     def files_newest_first(self) -> list[RangeFile]:
         return sorted(self.files, key=lambda file: file.name.first, reverse=True)
 
@@ -167,16 +171,16 @@ class Index:
                 partition.files = [file for file in partition.files if file.name.end > start]
                 self._remove(gone)
 
-    def lose(self, number: int, file: RangeFile, why: str) -> None:
+    def lose(self, file: RangeFile, why: str) -> None:
         """A file cannot be used: what it covers is to be indexed again."""
-        partition = self.partitions.get(number)
+        partition = self.partitions.get(file.name.number)
         if partition is None or file not in partition.files:
             return
         _logger.warning("a file of the query index is made again", file=self._disk.describe(file.name.text), why=why)
         self.damaged_files += 1
         partition.files.remove(file)
         partition.holes.append(OpenRange(file.name.first, file.name.end))
-        self._on_data(number)
+        self._on_data(partition.number)
 
     def _start(self, number: int) -> int:
         try:
