@@ -289,11 +289,12 @@ async def test_a_batch_that_its_producer_broke_does_not_stop_the_index(topics: T
     assert bodies(await query.by_id(topic, "id-3")) == [b"3"]
 
 
-async def test_a_large_batch_is_taken_in_whole(topics: Topics, start: Start) -> None:
-    query = await start()
+@pytest.mark.parametrize("limits", [SMALL, IndexLimits(share=1.0)], ids=["in files", "in memory"])
+async def test_a_large_batch_is_taken_in_whole(topics: Topics, start: Start, limits: IndexLimits) -> None:
+    query = await start(limits)
     topic = await topics.create("orders")
     await publish(topics.log, 1, *numbered(0, 5000))
-    for n in (0, 2500, 4999):
+    for n in (0, 600, 700, 1400, 2500, 4999):
         assert bodies(await query.by_id(topic, f"id-{n}")) == [b"%d" % n]
 
 
