@@ -94,10 +94,12 @@ class Indexer:
         """Whether everything before these offsets was indexed in time."""
         if self._has_reached(targets):
             return True
-        self.topics_changed()
+        if not targets.keys() <= self.index.partitions.keys():
+            self._topics_changed = True
         for number in targets:
             self._awaited[number] = self._awaited.get(number, 0) + 1
             self._grown[number] = None
+        self._wake.set()
         self._hurry.set()
         try:
             async with asyncio.timeout(timeout_s):
