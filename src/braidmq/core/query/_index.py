@@ -48,14 +48,17 @@ class TopicList(Protocol):
 
 
 class PartitionIndex:
-    """What is known of one partition. Files, holes and tip together cover all offsets from the first on."""
+    """What is known of one partition. Files, holes and tip together cover all offsets from the first on.
+
+    Most of many partitions have neither files nor holes; so these are tuples, which cost nothing while they are empty.
+    """
 
     __slots__ = ("files", "holes", "number", "tip", "watch")
 
     def __init__(self, number: int, tip: OpenRange, watch: Watch) -> None:
         self.number = number
-        self.files: list[RangeFile] = []
-        self.holes: list[OpenRange] = []
+        self.files: tuple[RangeFile, ...] = ()
+        self.holes: tuple[OpenRange, ...] = ()
         self.tip = tip
         self.watch = watch
 
@@ -81,7 +84,7 @@ class PartitionIndex:
 
     def seal(self, full: OpenRange, file: RangeFile) -> None:
         """A range is in a file now; another goes on behind it."""
-        self.files.append(file)
+        self.files += (file,)
         self.begin_anew(full, full.end)
 
     def begin_anew(self, old: OpenRange, at: int) -> None:
@@ -89,9 +92,14 @@ class PartitionIndex:
         if old is self.tip:
             self.tip = OpenRange(at)
             return
-        self.holes.remove(old)
-        if old.until is not None and at < old.until:
-            self.holes.insert(0, OpenRange(at, old.until))
+        others = tuple(hole for hole in self.holes if hole is not old)
+        is_left = old.until is not None and at < old.until
+        self.holes = (OpenRange(at, old.until), *others) if is_left else others
+
+    def lose(self, file: RangeFile) -> None:
+        """Where a file was, there is a hole."""
+        self.files = tuple(each for each in self.files if each is not file)
+        self.holes += (OpenRange(file.name.first, file.name.end),)
 
 
 class Index:
@@ -149,8 +157,8 @@ class Index:
                 self._remove([file])
                 continue
             if first > at:
-                partition.holes.append(OpenRange(at, first))
-            partition.files.append(file)
+                partition.holes += (OpenRange(at, first),)
+            partition.files += (file,)
             at = end
         partition.tip = OpenRange(at)
         self.partitions[number] = partition
@@ -168,7 +176,7 @@ class Index:
             start = self._start(partition.number)
             gone = [file for file in partition.files if file.name.end <= start]
             if gone:
-                partition.files = [file for file in partition.files if file.name.end > start]
+                partition.files = tuple(file for file in partition.files if file.name.end > start)
                 self._remove(gone)
 
     def lose(self, file: RangeFile, why: str) -> None:
@@ -178,8 +186,7 @@ class Index:
             return
         _logger.warning("a file of the query index is made again", file=self._disk.describe(file.name.text), why=why)
         self.damaged_files += 1
-        partition.files.remove(file)
-        partition.holes.append(OpenRange(file.name.first, file.name.end))
+        partition.lose(file)
         self._on_data(partition.number)
 
     def _start(self, number: int) -> int:

@@ -49,6 +49,8 @@ class Indexer:
         self._loop = asyncio.get_running_loop()
         self._grown: dict[int, None] = {}
         """Partitions with something to do, in the order in which it came up."""
+        self._urgent: dict[int, None] = {}
+        """Those of them that queries wait for."""
         self._awaited: dict[int, int] = {}
         """Partitions that queries wait for, and how many do."""
         self._pace = Pace(limits.share, lambda: bool(self._awaited) or self._closing)
@@ -92,33 +94,37 @@ class Indexer:
 
     async def reach(self, targets: Mapping[int, int], timeout_s: float) -> bool:
         """Whether everything before these offsets was indexed in time."""
-        if self._has_reached(targets):
+        missing = [target for target in targets.items() if not self._has_reached(*target)]
+        if not missing:
             return True
         if not targets.keys() <= self.index.partitions.keys():
             self._topics_changed = True
-        for number in targets:
+        for number, _ in missing:
             self._awaited[number] = self._awaited.get(number, 0) + 1
-            self._grown[number] = None
+            self._grown.pop(number, None)
+            self._urgent[number] = None
+        numbers = [number for number, _ in missing]
         self._wake.set()
         self._hurry.set()
         try:
             async with asyncio.timeout(timeout_s):
-                while not self._has_reached(targets) and not self._closing:
-                    await self._progress.wait()
+                while missing and not self._closing:
+                    if self._has_reached(*missing[-1]):
+                        missing.pop()
+                    else:
+                        await self._progress.wait()
         except TimeoutError:
             return False
         finally:
-            for number in targets:
+            for number in numbers:
                 self._awaited[number] -= 1
                 if not self._awaited[number]:
                     del self._awaited[number]
-        return self._has_reached(targets)
+        return not missing
 
-    def _has_reached(self, targets: Mapping[int, int]) -> bool:
-        partitions = self.index.partitions
-        return all(
-            number in partitions and partitions[number].indexed_to >= offset for number, offset in targets.items()
-        )
+    def _has_reached(self, number: int, offset: int) -> bool:
+        partition = self.index.partitions.get(number)
+        return partition is not None and partition.indexed_to >= offset
 
     def _on_data(self, number: int) -> None:
         self._grown[number] = None
@@ -190,16 +196,15 @@ class Indexer:
     async def _catch_up(self) -> None:
         """A stretch of each partition in turn, until all are done; first those that somebody waits for."""
         self._pace.begin()
-        while self._grown and not self._closing:
-            number = next((each for each in self._awaited if each in self._grown), next(iter(self._grown)))
-            del self._grown[number]
+        while (waiting := self._urgent or self._grown) and not self._closing:
+            number = next(iter(waiting))
+            del waiting[number]
+            is_behind = True
             try:
                 is_behind = await self._advance(number)
-            except BaseException:
-                self._grown[number] = None
-                raise
-            if is_behind:
-                self._grown[number] = None
+            finally:
+                if is_behind:
+                    (self._urgent if number in self._awaited else self._grown)[number] = None
             self._tell_progress()
             if self._topics_changed and self._hurry.is_set():
                 return
