@@ -83,8 +83,7 @@ async def crash(query: Query) -> None:
         indexer._hurry.set()
         await asyncio.wait({indexer._task})
         indexer._task.exception()  # looked at, so that nobody is told of it again
-    for partition in indexer.index.partitions.values():
-        partition.watch.cancel()
+    indexer.index.close()
     query._unsubscribe()
 
 

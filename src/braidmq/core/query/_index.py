@@ -4,6 +4,7 @@ Files say by their names what they cover. Where one is missing or turns out to b
 filled by reading that part of the log again.
 """
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Protocol
 
@@ -53,14 +54,13 @@ class PartitionIndex:
     Most of many partitions have neither files nor holes; so these are tuples, which cost nothing while they are empty.
     """
 
-    __slots__ = ("files", "holes", "number", "tip", "watch")
+    __slots__ = ("files", "holes", "number", "tip")
 
-    def __init__(self, number: int, tip: OpenRange, watch: Watch) -> None:
+    def __init__(self, number: int, tip: OpenRange) -> None:
         self.number = number
         self.files: tuple[RangeFile, ...] = ()
         self.holes: tuple[OpenRange, ...] = ()
         self.tip = tip
-        self.watch = watch
 
     @property
     def indexed_to(self) -> int:
@@ -112,6 +112,7 @@ class Index:
         self._on_data = on_data
         self._found: dict[int, list[RangeFile]] = {}
         self.partitions: dict[int, PartitionIndex] = {}
+        self._watches: list[Watch] = []
         self.damaged_files = 0
         self.open_bytes = 0
         """About what `memory_bytes` counts, without counting."""
@@ -130,24 +131,27 @@ class Index:
         """Take up partitions that are new, and let go of those that are gone; False when it is to be tried again,
         because the catalog has a topic a moment before the log."""
         numbers = [number for topic in self._topics.topics() for number in topic.partition_numbers]
-        is_complete = True
-        for number in numbers:
-            if number not in self.partitions:
-                try:
-                    self._adopt(number)
-                except (UnknownPartition, LogClosed):
-                    is_complete = False
+        new = [number for number in numbers if number not in self.partitions]
+        for number in new:
+            with contextlib.suppress(UnknownPartition, LogClosed):
+                self._adopt(number)
+        adopted = [number for number in new if number in self.partitions]
+        if adopted:
+            self._watches.append(self._log.watch(adopted, self._on_data))
         for number in self.partitions.keys() - set(numbers):
             partition = self.partitions.pop(number)
-            partition.watch.cancel()
             self.open_bytes -= partition.memory_bytes
             self._remove(partition.files)
-        return is_complete
+        return len(adopted) == len(new)
+
+    def close(self) -> None:
+        """Hear no more of the log."""
+        for watch in self._watches:
+            watch.cancel()
 
     def _adopt(self, number: int) -> None:
         start, stable, _ = self._log.bounds(number)
-        watch = self._log.watch((number,), self._on_data)
-        partition = PartitionIndex(number, OpenRange(start), watch)
+        partition = PartitionIndex(number, OpenRange(start))
         at = start
         for file in sorted(self._found.pop(number, []), key=lambda each: (each.name.first, -each.name.end)):
             _, first, end = file.name

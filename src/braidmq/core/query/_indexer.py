@@ -84,8 +84,7 @@ class Indexer:
         self._tell_progress()
         if self._task is not None:
             await self._task
-        for partition in self.index.partitions.values():
-            partition.watch.cancel()
+        self.index.close()
 
     def topics_changed(self) -> None:
         """There may be partitions that are new, or gone."""
@@ -127,7 +126,7 @@ class Indexer:
         return partition is not None and partition.indexed_to >= offset
 
     def _on_data(self, number: int) -> None:
-        self._grown[number] = None
+        (self._urgent if number in self._awaited else self._grown)[number] = None
         self._wake.set()
 
     def _tell_progress(self) -> None:
