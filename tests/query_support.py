@@ -82,8 +82,8 @@ async def crash(query: Query) -> None:
         indexer._wake.set()
         indexer._hurry.set()
         await asyncio.wait({indexer._task})
-    for partition in indexer.index.partitions.values():
-        partition.watch.cancel()
+        indexer._task.exception()  # looked at, so that nobody is told of it again
+    indexer.index.close()
     query._unsubscribe()
 
 

@@ -12,7 +12,7 @@ from braidmq.model import Message, Topic
 from braidmq.node import Node
 from braidmq.protocols.listener import Address, Endpoint
 from braidmq.records import batch_messages
-from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, QuerySettings, Settings
+from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, QuerySettings, RocketMQSettings, Settings
 
 
 def settings(folder: Path, index: str = "on") -> Settings:
@@ -20,6 +20,7 @@ def settings(folder: Path, index: str = "on") -> Settings:
         node=NodeSettings(data=folder),
         http=HttpSettings(listen=None),
         kafka=KafkaSettings(listen=(Endpoint(Address("127.0.0.1", 0)),)),
+        rocketmq=RocketMQSettings(listen=()),
         query=QuerySettings(index="on" if index == "on" else "off"),
     )
 

@@ -8,11 +8,12 @@ import pytest
 
 from braidmq.core.query import IndexLimits, Query
 from braidmq.core.query import _query as query_module
+from braidmq.log import Fetched
 from braidmq.log.embedded import RealDisk
 from braidmq.log.memory import MemoryLog
 from braidmq.model import Message, Topic
-from braidmq.model.errors import IndexOff
-from braidmq.records import Marker, Record, build_batch, build_marker, resealed
+from braidmq.model.errors import DamagedLog, IndexOff
+from braidmq.records import Marker, Record, build_batch, build_marker, parse_batch, resealed
 from query_support import SMALL, Topics, crash, indexer_of, numbered, publish, started
 from running_node import WaitFor
 
@@ -288,11 +289,12 @@ async def test_a_batch_that_its_producer_broke_does_not_stop_the_index(topics: T
     assert bodies(await query.by_id(topic, "id-3")) == [b"3"]
 
 
-async def test_a_large_batch_is_taken_in_whole(topics: Topics, start: Start) -> None:
-    query = await start()
+@pytest.mark.parametrize("limits", [SMALL, IndexLimits(share=1.0)], ids=["in files", "in memory"])
+async def test_a_large_batch_is_taken_in_whole(topics: Topics, start: Start, limits: IndexLimits) -> None:
+    query = await start(limits)
     topic = await topics.create("orders")
     await publish(topics.log, 1, *numbered(0, 5000))
-    for n in (0, 2500, 4999):
+    for n in (0, 600, 700, 1400, 2500, 4999):
         assert bodies(await query.by_id(topic, f"id-{n}")) == [b"%d" % n]
 
 
@@ -332,4 +334,39 @@ async def test_without_an_index_messages_are_found_by_place_and_time(topics: Top
         with pytest.raises(IndexOff, match=r"query\.index"):
             await question
     assert not list(query.metrics())
+    await query.close()
+
+
+class DamagedMemoryLog(MemoryLog):
+    """Refuses some offsets, as a log does whose disk lost a part of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.damaged: set[int] = set()
+
+    def read_now(self, number: int, offset: int, bytes_max: int, *, committed: bool = False) -> Fetched:
+        fetched = super().read_now(number, offset, bytes_max, committed=committed)
+        kept = bytearray()
+        position = 0
+        while position < len(fetched.data):
+            batch = parse_batch(fetched.data, position)
+            position += batch.size_bytes
+            if self.damaged.intersection(range(max(batch.base_offset, offset), batch.last_offset + 1)):
+                if not kept:
+                    raise DamagedLog("as the test wants it", offset=offset)
+                break
+            kept += batch.data
+        return Fetched(bytes(kept), fetched.aborted)
+
+
+async def test_what_is_damaged_in_the_log_is_passed_over(tmp_path: Path) -> None:
+    log = DamagedMemoryLog()
+    topics = Topics(log)
+    topic = await topics.create("orders")
+    await fill(topics, topic, 600)
+    log.damaged = {*range(100, 180), *range(300, 320), *range(340, 360)}
+    query = await started(topics, RealDisk(tmp_path))
+    for n in range(0, 600, 10):
+        assert bodies(await query.by_id(topic, f"id-{n}")) == ([] if n in log.damaged else [b"%d" % n])
+    assert indexer_of(query).records == 600 - len(log.damaged)
     await query.close()

@@ -4,6 +4,7 @@ Files say by their names what they cover. Where one is missing or turns out to b
 filled by reading that part of the log again.
 """
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Protocol
 
@@ -48,16 +49,18 @@ class TopicList(Protocol):
 
 
 class PartitionIndex:
-    """What is known of one partition. Files, holes and tip together cover all offsets from the first on."""
+    """What is known of one partition. Files, holes and tip together cover all offsets from the first on.
 
-    __slots__ = ("files", "holes", "number", "tip", "watch")
+    Most of many partitions have neither files nor holes; so these are tuples, which cost nothing while they are empty.
+    """
 
-    def __init__(self, number: int, tip: OpenRange, watch: Watch) -> None:
+    __slots__ = ("files", "holes", "number", "tip")
+
+    def __init__(self, number: int, tip: OpenRange) -> None:
         self.number = number
-        self.files: list[RangeFile] = []
-        self.holes: list[OpenRange] = []
+        self.files: tuple[RangeFile, ...] = ()
+        self.holes: tuple[OpenRange, ...] = ()
         self.tip = tip
-        self.watch = watch
 
     @property
     def indexed_to(self) -> int:
@@ -72,12 +75,16 @@ class PartitionIndex:
         """Those in memory, the newest first."""
         return [self.tip, *sorted(self.holes, key=lambda hole: hole.first, reverse=True)]
 
+    def find_in_memory(self, wanted: bytes) -> list[int]:
+        """Offsets of messages with this fingerprint."""
+        return [offset for each in self.ranges() for offset in each.find(wanted)]
+
     def files_newest_first(self) -> list[RangeFile]:
         return sorted(self.files, key=lambda file: file.name.first, reverse=True)
 
     def seal(self, full: OpenRange, file: RangeFile) -> None:
         """A range is in a file now; another goes on behind it."""
-        self.files.append(file)
+        self.files += (file,)
         self.begin_anew(full, full.end)
 
     def begin_anew(self, old: OpenRange, at: int) -> None:
@@ -85,9 +92,14 @@ class PartitionIndex:
         if old is self.tip:
             self.tip = OpenRange(at)
             return
-        self.holes.remove(old)
-        if old.until is not None and at < old.until:
-            self.holes.insert(0, OpenRange(at, old.until))
+        others = tuple(hole for hole in self.holes if hole is not old)
+        is_left = old.until is not None and at < old.until
+        self.holes = (OpenRange(at, old.until), *others) if is_left else others
+
+    def lose(self, file: RangeFile) -> None:
+        """Where a file was, there is a hole."""
+        self.files = tuple(each for each in self.files if each is not file)
+        self.holes += (OpenRange(file.name.first, file.name.end),)
 
 
 class Index:
@@ -100,6 +112,7 @@ class Index:
         self._on_data = on_data
         self._found: dict[int, list[RangeFile]] = {}
         self.partitions: dict[int, PartitionIndex] = {}
+        self._watches: list[Watch] = []
         self.damaged_files = 0
         self.open_bytes = 0
         """About what `memory_bytes` counts, without counting."""
@@ -118,24 +131,27 @@ class Index:
         """Take up partitions that are new, and let go of those that are gone; False when it is to be tried again,
         because the catalog has a topic a moment before the log."""
         numbers = [number for topic in self._topics.topics() for number in topic.partition_numbers]
-        is_complete = True
-        for number in numbers:
-            if number not in self.partitions:
-                try:
-                    self._adopt(number)
-                except (UnknownPartition, LogClosed):
-                    is_complete = False
+        new = [number for number in numbers if number not in self.partitions]
+        for number in new:
+            with contextlib.suppress(UnknownPartition, LogClosed):
+                self._adopt(number)
+        adopted = [number for number in new if number in self.partitions]
+        if adopted:
+            self._watches.append(self._log.watch(adopted, self._on_data))
         for number in self.partitions.keys() - set(numbers):
             partition = self.partitions.pop(number)
-            partition.watch.cancel()
             self.open_bytes -= partition.memory_bytes
             self._remove(partition.files)
-        return is_complete
+        return len(adopted) == len(new)
+
+    def close(self) -> None:
+        """Hear no more of the log."""
+        for watch in self._watches:
+            watch.cancel()
 
     def _adopt(self, number: int) -> None:
         start, stable, _ = self._log.bounds(number)
-        watch = self._log.watch((number,), self._on_data)
-        partition = PartitionIndex(number, OpenRange(start), watch)
+        partition = PartitionIndex(number, OpenRange(start))
         at = start
         for file in sorted(self._found.pop(number, []), key=lambda each: (each.name.first, -each.name.end)):
             _, first, end = file.name
@@ -145,8 +161,8 @@ class Index:
                 self._remove([file])
                 continue
             if first > at:
-                partition.holes.append(OpenRange(at, first))
-            partition.files.append(file)
+                partition.holes += (OpenRange(at, first),)
+            partition.files += (file,)
             at = end
         partition.tip = OpenRange(at)
         self.partitions[number] = partition
@@ -164,19 +180,18 @@ class Index:
             start = self._start(partition.number)
             gone = [file for file in partition.files if file.name.end <= start]
             if gone:
-                partition.files = [file for file in partition.files if file.name.end > start]
+                partition.files = tuple(file for file in partition.files if file.name.end > start)
                 self._remove(gone)
 
-    def lose(self, number: int, file: RangeFile, why: str) -> None:
+    def lose(self, file: RangeFile, why: str) -> None:
         """A file cannot be used: what it covers is to be indexed again."""
-        partition = self.partitions.get(number)
+        partition = self.partitions.get(file.name.number)
         if partition is None or file not in partition.files:
             return
         _logger.warning("a file of the query index is made again", file=self._disk.describe(file.name.text), why=why)
         self.damaged_files += 1
-        partition.files.remove(file)
-        partition.holes.append(OpenRange(file.name.first, file.name.end))
-        self._on_data(number)
+        partition.lose(file)
+        self._on_data(partition.number)
 
     def _start(self, number: int) -> int:
         try:

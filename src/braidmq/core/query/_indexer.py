@@ -10,7 +10,7 @@ Only what readers of committed messages can see is taken in.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import structlog
@@ -49,6 +49,8 @@ class Indexer:
         self._loop = asyncio.get_running_loop()
         self._grown: dict[int, None] = {}
         """Partitions with something to do, in the order in which it came up."""
+        self._urgent: dict[int, None] = {}
+        """Those of them that queries wait for."""
         self._awaited: dict[int, int] = {}
         """Partitions that queries wait for, and how many do."""
         self._pace = Pace(limits.share, lambda: bool(self._awaited) or self._closing)
@@ -82,8 +84,7 @@ class Indexer:
         self._tell_progress()
         if self._task is not None:
             await self._task
-        for partition in self.index.partitions.values():
-            partition.watch.cancel()
+        self.index.close()
 
     def topics_changed(self) -> None:
         """There may be partitions that are new, or gone."""
@@ -92,34 +93,40 @@ class Indexer:
 
     async def reach(self, targets: Mapping[int, int], timeout_s: float) -> bool:
         """Whether everything before these offsets was indexed in time."""
-        if self._has_reached(targets):
+        missing = [target for target in targets.items() if not self._has_reached(*target)]
+        if not missing:
             return True
-        self.topics_changed()
-        for number in targets:
+        if not targets.keys() <= self.index.partitions.keys():
+            self._topics_changed = True
+        for number, _ in missing:
             self._awaited[number] = self._awaited.get(number, 0) + 1
-            self._grown[number] = None
+            self._grown.pop(number, None)
+            self._urgent[number] = None
+        numbers = [number for number, _ in missing]
+        self._wake.set()
         self._hurry.set()
         try:
             async with asyncio.timeout(timeout_s):
-                while not self._has_reached(targets) and not self._closing:
-                    await self._progress.wait()
+                while missing and not self._closing:
+                    if self._has_reached(*missing[-1]):
+                        missing.pop()
+                    else:
+                        await self._progress.wait()
         except TimeoutError:
             return False
         finally:
-            for number in targets:
+            for number in numbers:
                 self._awaited[number] -= 1
                 if not self._awaited[number]:
                     del self._awaited[number]
-        return self._has_reached(targets)
+        return not missing
 
-    def _has_reached(self, targets: Mapping[int, int]) -> bool:
-        partitions = self.index.partitions
-        return all(
-            number in partitions and partitions[number].indexed_to >= offset for number, offset in targets.items()
-        )
+    def _has_reached(self, number: int, offset: int) -> bool:
+        partition = self.index.partitions.get(number)
+        return partition is not None and partition.indexed_to >= offset
 
     def _on_data(self, number: int) -> None:
-        self._grown[number] = None
+        (self._urgent if number in self._awaited else self._grown)[number] = None
         self._wake.set()
 
     def _tell_progress(self) -> None:
@@ -188,16 +195,15 @@ class Indexer:
     async def _catch_up(self) -> None:
         """A stretch of each partition in turn, until all are done; first those that somebody waits for."""
         self._pace.begin()
-        while self._grown and not self._closing:
-            number = next((each for each in self._awaited if each in self._grown), next(iter(self._grown)))
-            del self._grown[number]
+        while (waiting := self._urgent or self._grown) and not self._closing:
+            number = next(iter(waiting))
+            del waiting[number]
+            is_behind = True
             try:
                 is_behind = await self._advance(number)
-            except BaseException:
-                self._grown[number] = None
-                raise
-            if is_behind:
-                self._grown[number] = None
+            finally:
+                if is_behind:
+                    (self._urgent if number in self._awaited else self._grown)[number] = None
             self._tell_progress()
             if self._topics_changed and self._hurry.is_set():
                 return
@@ -242,16 +248,21 @@ class Indexer:
             return
         except (OffsetOutOfRange, UnknownPartition, LogClosed):
             return
+        self._changed = True
+        pace = self._pace
         for batch, is_visible in batches_of(fetched):
             if batch.base_offset >= until:
                 break
             if is_visible:
-                await self._take_batch(open_range, batch, until)
+                if batch.record_count > SLICE_RECORDS:
+                    await self._take_large_batch(open_range, batch, until)
+                else:
+                    self._take(open_range, _records(batch), until)
             open_range.end = min(batch.last_offset + 1, until)
-            self._changed = True
+            if pace.is_due:
+                await pace.breathe()
             if self._is_full(open_range) or self._is_too_much:
                 break
-            await self._pace.breathe()
 
     async def _read(self, number: int, offset: int) -> Fetched:
         fetched = self._log.read_now(number, offset, READ_BYTES, committed=True)
@@ -281,23 +292,23 @@ class Indexer:
             return False
         return True
 
-    async def _take_batch(self, open_range: OpenRange, batch: Batch, until: int) -> None:
-        try:
-            if batch.record_count > LARGE_BATCH_RECORDS:
-                records = await asyncio.to_thread(read_records, batch)
-                self._pace.begin()
-            else:
-                records = read_records(batch)
-        except InvalidBatch:
-            return  # its producer broke it, and nobody can read what is in it
+    async def _take_large_batch(self, open_range: OpenRange, batch: Batch, until: int) -> None:
+        """Piece by piece, with others' turns in between."""
+        if batch.record_count > LARGE_BATCH_RECORDS:
+            records = await asyncio.to_thread(_records, batch)
+            self._pace.begin()
+        else:
+            records = _records(batch)
+        for at in range(0, len(records), SLICE_RECORDS):
+            self._take(open_range, records[at : at + SLICE_RECORDS], until)
+            if self._pace.is_due:
+                await self._pace.breathe()
+
+    def _take(self, open_range: OpenRange, records: Sequence[Record], until: int) -> None:
         if records and (records[0].offset < open_range.end or records[-1].offset >= until):
             records = [record for record in records if open_range.end <= record.offset < until]
-        size_bytes = len(open_range.entries)
-        for at in range(0, len(records), SLICE_RECORDS):
-            open_range.add(_part(records, at))
-            await self._pace.breathe()
+        self.index.open_bytes += open_range.add(records)
         self.records += len(records)
-        self.index.open_bytes += len(open_range.entries) - size_bytes
 
     # Files.
 
@@ -320,13 +331,17 @@ class Indexer:
         heaps: list[list[bytes]] = [[] for _ in range(256)]
         for at in range(0, len(entries), ENTRY_BYTES):
             heaps[entries[at]].append(entries[at : at + ENTRY_BYTES])
-            if not at % 1024:
+            if not at % 1024 and self._pace.is_due:
                 await self._pace.breathe()
         for heap in heaps:
             heap.sort()
-            await self._pace.breathe()
+            if self._pace.is_due:
+                await self._pace.breathe()
         return b"".join(b"".join(heap) for heap in heaps)
 
 
-def _part(records: list[Record], at: int) -> list[Record]:
-    return records if len(records) <= SLICE_RECORDS else records[at : at + SLICE_RECORDS]
+def _records(batch: Batch) -> Sequence[Record]:
+    try:
+        return read_records(batch)
+    except InvalidBatch:
+        return ()  # its producer broke it, and nobody can read what is in it

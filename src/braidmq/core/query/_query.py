@@ -2,14 +2,14 @@
 
 import asyncio
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol
 from uuid import UUID
 
 from braidmq.core.filters import Everything
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.core.pull import Puller
-from braidmq.core.query._index import IndexLimits, PartitionIndex
+from braidmq.core.query._index import IndexLimits
 from braidmq.core.query._indexer import Indexer
 from braidmq.core.query._ranges import NEVER_MS, DamagedRange, RangeFile
 from braidmq.core.query._words import fingerprint, id_of, keys_of
@@ -154,11 +154,12 @@ class Query:
     ) -> list[Message]:
         self._lookups += 1
         await self._index().reach({number: self._stable(number) for number in topic.partition_numbers}, WAIT_S)
+        places = await self._places(topic, fingerprint(word), from_ms, until_ms)
         found: list[Message] = []
         bytes_left = ANSWER_BYTES_MAX
         for partition in topic.partitions:
             answer = _Answer(limit, bytes_left)
-            for offset in await self._places(partition.number, fingerprint(word), from_ms, until_ms):
+            for offset in places[partition.number]:
                 if answer.is_full:
                     break
                 record = await self._record(partition.number, offset)
@@ -168,28 +169,25 @@ class Query:
             found += answer.messages
         return heapq.nlargest(_bounded(limit), found, key=lambda message: (message.born_ms, message.offset))
 
-    async def _places(self, number: int, wanted: bytes, from_ms: int, until_ms: int) -> list[int]:
-        """Offsets where a message with this fingerprint may be, the newest first."""
+    async def _places(self, topic: Topic, wanted: bytes, from_ms: int, until_ms: int) -> dict[int, list[int]]:
+        """Offsets where a message with this fingerprint may be, the newest first, by partition number."""
+        places: dict[int, list[int]] = {number: [] for number in topic.partition_numbers}
         indexer = self._index()
+        numbers: Iterable[int] = topic.partition_numbers
         for _ in range(2):
-            partition = indexer.index.partitions.get(number)
-            if partition is None:
-                return []
-            offsets, damaged = await self._look(partition, wanted, from_ms, until_ms)
+            indexes = [indexer.index.partitions[number] for number in numbers if number in indexer.index.partitions]
+            in_memory = {each.number: each.find_in_memory(wanted) for each in indexes}
+            files = [file for each in indexes for file in each.files_newest_first()]
+            in_files, damaged = await asyncio.to_thread(_search_files, files, wanted, from_ms, until_ms)
+            for number, offsets in in_memory.items():
+                places[number] = sorted({*offsets, *in_files.get(number, ())}, reverse=True)[:HITS_MAX]
             if not damaged:
-                return offsets
+                break
             for file, why in damaged:
-                indexer.index.lose(number, file, why)
-            await indexer.reach({number: self._stable(number)}, WAIT_S)
-        return offsets
-
-    async def _look(
-        self, partition: PartitionIndex, wanted: bytes, from_ms: int, until_ms: int
-    ) -> tuple[list[int], list[tuple[RangeFile, str]]]:
-        files = partition.files_newest_first()
-        in_memory = [offset for each in partition.ranges() for offset in each.find(wanted)]
-        in_files, damaged = await asyncio.to_thread(_search_files, files, wanted, from_ms, until_ms)
-        return sorted({*in_memory, *in_files}, reverse=True)[:HITS_MAX], damaged
+                indexer.index.lose(file, why)
+            numbers = {file.name.number for file, _ in damaged}
+            await indexer.reach({number: self._stable(number) for number in numbers}, WAIT_S)
+        return places
 
     async def _page(
         self, answer: "_Answer", topic: Topic, partition: Partition, from_ms: int, until_ms: int, *, begin: int
@@ -276,18 +274,19 @@ class _Answer:
 
 def _search_files(
     files: Sequence[RangeFile], wanted: bytes, from_ms: int, until_ms: int
-) -> tuple[list[int], list[tuple[RangeFile, str]]]:
-    """For a thread: the newest offsets, and the files that could not be used."""
-    offsets: list[int] = []
+) -> tuple[dict[int, list[int]], list[tuple[RangeFile, str]]]:
+    """For a thread: the newest offsets by partition number, and the files that could not be used."""
+    found: dict[int, list[int]] = {}
     damaged: list[tuple[RangeFile, str]] = []
     for file in files:
+        offsets = found.setdefault(file.name.number, [])
+        if len(offsets) >= HITS_MAX:
+            continue
         try:
             offsets += file.find(wanted, from_ms, until_ms)
         except DamagedRange as damage:
             damaged.append((file, str(damage)))
-        if len(offsets) >= HITS_MAX:
-            break
-    return offsets, damaged
+    return found, damaged
 
 
 def _bounded(limit: int) -> int:

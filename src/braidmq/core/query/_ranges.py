@@ -20,6 +20,7 @@ OPEN_NAME: Final = f"{FOLDER}/open"
 """What was in memory at some moment: read at the next start, so that less of the log has to be."""
 UNFINISHED: Final = ".new"
 ENTRY_BYTES: Final = FINGERPRINT_BYTES + 4
+RUN_BYTES: Final = 2048 * ENTRY_BYTES
 SPAN_MAX: Final = (1 << 32) - 1
 NEVER_MS: Final = (1 << 63) - 1
 
@@ -57,7 +58,8 @@ class RangeName(NamedTuple):
 
 
 class OpenRange:
-    """A range in memory, which grows. Entries are in the order of the log."""
+    """A range in memory, which grows. Entries are in the order of the log, but for runs of them that are sorted as soon
+    as they are complete: so a search looks at a few entries of each run, and only at the last, incomplete one whole."""
 
     __slots__ = ("earliest_ms", "end", "entries", "first", "latest_ms", "until")
 
@@ -71,25 +73,52 @@ class OpenRange:
         self.earliest_ms = NEVER_MS
         self.latest_ms = -1
 
-    def add(self, records: Sequence[Record]) -> None:
-        """Take messages in; `end` is the caller's to set."""
-        first, entries = self.first, self.entries
+    def add(self, records: Sequence[Record]) -> int:
+        """Take messages in, and say by how many bytes that grew; `end` is the caller's to set."""
+        first, entries, before_bytes = self.first, self.entries, len(self.entries)
+        earliest_ms, latest_ms = self.earliest_ms, self.latest_ms
         for record in records:
             delta = _DELTA.pack(record.offset - first)
             for word in words_of(record):
                 entries += fingerprint(word) + delta
-            self.latest_ms = max(self.latest_ms, record.timestamp_ms)
-            self.earliest_ms = min(self.earliest_ms, record.timestamp_ms)
+            timestamp_ms = record.timestamp_ms
+            if timestamp_ms > latest_ms:
+                latest_ms = timestamp_ms
+            if timestamp_ms < earliest_ms:
+                earliest_ms = timestamp_ms
+        self.earliest_ms, self.latest_ms = earliest_ms, latest_ms
+        for at in range(before_bytes - before_bytes % RUN_BYTES, len(entries) - RUN_BYTES + 1, RUN_BYTES):
+            _sort_run(entries, at)
+        return len(entries) - before_bytes
 
     def find(self, wanted: bytes) -> list[int]:
         """Offsets of messages with this fingerprint, the newest first."""
-        offsets = []
-        at = self.entries.find(wanted)
+        entries = self.entries
+        tail_at = len(entries) - len(entries) % RUN_BYTES
+        places = [place for at in range(0, tail_at, RUN_BYTES) for place in _find_in_run(entries, at, wanted)]
+        at = entries.find(wanted, tail_at)
         while at >= 0:
             if at % ENTRY_BYTES == 0:
-                offsets.append(self.first + _DELTA.unpack_from(self.entries, at + FINGERPRINT_BYTES)[0])
-            at = self.entries.find(wanted, at + 1)
-        return offsets[::-1]
+                places.append(at)
+            at = entries.find(wanted, at + 1)
+        first = self.first
+        return sorted((first + _DELTA.unpack_from(entries, at + FINGERPRINT_BYTES)[0] for at in places), reverse=True)
+
+
+def _sort_run(entries: bytearray, at: int) -> None:
+    run = bytes(entries[at : at + RUN_BYTES])
+    entries[at : at + RUN_BYTES] = b"".join(sorted(run[n : n + ENTRY_BYTES] for n in range(0, RUN_BYTES, ENTRY_BYTES)))
+
+
+def _find_in_run(entries: bytearray, at: int, wanted: bytes) -> Iterator[int]:
+    """Where entries with this fingerprint are."""
+    end = at + RUN_BYTES
+    places = range(at, end, ENTRY_BYTES)
+    before = bisect_left(places, bytearray(wanted), key=lambda each: entries[each : each + FINGERPRINT_BYTES])
+    place = at + before * ENTRY_BYTES
+    while place < end and entries.startswith(wanted, place):
+        yield place
+        place += ENTRY_BYTES
 
 
 class RangeFile:

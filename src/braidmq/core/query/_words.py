@@ -42,7 +42,15 @@ def keys_of(record: Record) -> list[bytes]:
 
 def words_of(record: Record) -> Iterable[bytes]:
     """All that the message is found by."""
-    words = keys_of(record)
-    if (unique_id := id_of(record)) is not None:
+    words: list[bytes] = []
+    unique_id: bytes | None = None
+    for name, value in record.headers:
+        if name == ID_HEADER:
+            unique_id = value
+        elif name == KEYS_HEADER:
+            words = (value or b"").split(maxsplit=KEYS_MAX)[:KEYS_MAX]
+    if record.key is not None and record.key not in words:
+        words.append(record.key)
+    if unique_id is not None:
         words.append(unique_id)
     return words
