@@ -316,6 +316,7 @@ class Node:
                 cluster=rocketmq.cluster,
                 broker=rocketmq.broker or self.settings.node.name.replace(".", "-"),
                 auto_create=self.settings.topics.auto_create == "on",
+                pull_messages_max=rocketmq.pull_messages_max,
                 new_group_from_start=rocketmq.new_group_from_start == "on",
                 settings=shown_settings(self.settings),
             ),

@@ -338,6 +338,14 @@ class RocketMQSettings(Section, frozen=True):
             pattern=r"^[%|a-zA-Z0-9_-]{0,127}$",
         ),
     ] = ""
+    pull_messages_max: Annotated[
+        int,
+        Meta(
+            description="The most messages that one pull brings, whatever its client asks for. As RocketMQ has it.",
+            ge=1,
+            le=1024,
+        ),
+    ] = 32
     new_group_from_start: Annotated[
         Literal["on", "off"],
         Meta(

@@ -35,6 +35,7 @@ class BrokerFacts(NamedTuple):
     cluster: str
     broker: str
     auto_create: bool
+    pull_messages_max: int
     new_group_from_start: bool
     """A group that is new to a partition which still has its first message begins there, as with RocketMQ."""
 

@@ -30,7 +30,6 @@ COMMIT_FLAG: Final = 1
 SUSPEND_FLAG: Final = 2
 SUBSCRIPTION_FLAG: Final = 4
 
-MESSAGES_MAX: Final = 1024
 BYTES: Final = 256 << 10
 """How much an answer holds unless its client asks for more."""
 BYTES_MAX: Final = 8 << 20
@@ -64,7 +63,7 @@ def _pull(call: Call[PullMessageRequestHeader], topic: Topic, number: int, chose
     is_waiting = header.sys_flag & SUSPEND_FLAG and header.suspend_timeout_millis > 0
     try:
         pulled = call.services.puller.pull_now(
-            number, header.queue_offset, chosen, count_max=_count_max(header), bytes_max=_bytes_max(header)
+            number, header.queue_offset, chosen, count_max=_count_max(call), bytes_max=_bytes_max(header)
         )
     except OffsetOutOfRange:
         return _moved(call, number)
@@ -87,7 +86,7 @@ async def _wait(call: Call[PullMessageRequestHeader], topic: Topic, number: int,
             number,
             header.queue_offset,
             chosen,
-            count_max=_count_max(header),
+            count_max=_count_max(call),
             bytes_max=_bytes_max(header),
             wait_s=min(wait_ms, WAIT_MAX_MS) / 1000,
         )
@@ -127,8 +126,8 @@ def _chosen(call: Call[PullMessageRequestHeader]) -> Filter | Answer:
     return filter_of(*interest.choice)
 
 
-def _count_max(header: PullMessageRequestHeader) -> int:
-    return max(1, min(header.max_msg_nums, MESSAGES_MAX))
+def _count_max(call: Call[PullMessageRequestHeader]) -> int:
+    return max(1, min(call.header.max_msg_nums, call.services.facts.pull_messages_max))
 
 
 def _bytes_max(header: PullMessageRequestHeader) -> int:
