@@ -19,7 +19,8 @@ func write(nameServer, topic, name string, count int, text string) {
 		message.WithProperty("number", fmt.Sprint(at))
 		message.WithProperty("odd", text)
 		if at%2 == 0 {
-			message.WithShardingKey("shard")
+			// WithShardingKey would write SHARDING_KEY, which only this client reads.
+			message.WithProperty("__SHARDINGKEY", "shard")
 		}
 		trial.send(from, message)
 	}
