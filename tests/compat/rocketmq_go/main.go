@@ -355,15 +355,15 @@ func sql(trial *Trial) {
 
 func retry(trial *Trial) {
 	from := trial.producer()
-	trial.send(from, trial.message("tag", "key", "passed over"))
+	trial.send(from, trial.message("first", "key", "first"))
 	// Routes are asked for every 30 s; who comes second finds that of the group's retries.
-	first := trial.consumer(trial.group, "-first", consumer.MessageSelector{Type: consumer.TAG, Expression: "none"},
-		noting(&Seen{}))
+	wanted := consumer.MessageSelector{Type: consumer.TAG, Expression: "tag"}
+	first := trial.consumer(trial.group, "-first", wanted, noting(&Seen{}))
 	time.Sleep(time.Second)
 	check(first.Shutdown())
 	trial.put("sent", trial.send(from, trial.message("tag", "key", "in vain")))
 	seen := &Seen{}
-	trial.consumer(trial.group, "-second", everything,
+	trial.consumer(trial.group, "-second", wanted,
 		func(ctx context.Context, messages ...*primitive.MessageExt) (consumer.ConsumeResult, error) {
 			seen.note(messages...)
 			concurrently, _ := primitive.GetConcurrentlyCtx(ctx)
