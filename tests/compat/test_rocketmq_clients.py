@@ -125,9 +125,11 @@ def test_a_synchronous_send_tells_where_the_message_is_and_it_arrives_whole(fact
         assert result["transaction"] == result["id"]
         assert UNIQUE_ID.fullmatch(result["id"])
         assert OFFSET_ID.fullmatch(result["offset_id"])
-    assert sorted((result["queue"], result["offset"]) for result in sent) == [
-        (queue, offset) for queue in range(4) for offset in range(3)
+    queues = {queue: [each["offset"] for each in sent if each["queue"] == queue] for queue in range(4)}
+    assert [offset for offsets in queues.values() for offset in offsets] == [
+        offset for offsets in queues.values() for offset in range(len(offsets))
     ]
+    assert sum(map(len, queues.values())) == len(sent) == 12
     seen = by_body(found["seen"])
     for at, result in enumerate(sent):
         message = seen[result["body"]]
