@@ -186,7 +186,7 @@ def test_all_producers_are_listed(admin: Admin, broker_address: str) -> None:
     shown = str(admin.ask("producer", "-b", broker_address)["out"])
     assert re.search(
         rf"producer group \({admin.topic}-producers\) instance : clientId=\S+@{admin.topic}-producers,"
-        r"remoteIP=/127\.0\.0\.1:\d+, language=JAVA, version=479",
+        r"remoteIP=/?127\.0\.0\.1:\d+, language=JAVA, version=479",
         shown,
     )
 
