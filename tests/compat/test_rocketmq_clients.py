@@ -97,7 +97,8 @@ def java(classpath: str, home: Path) -> list[str]:
     """A JVM that starts soon, writes its logs into a folder of its own, and shares queues out again each second."""
     return [
         "java", "-Xmx400m", "-XX:TieredStopAtLevel=1", f"-Duser.home={home}", "-Drocketmq.client.logUseSlf4j=true",
-        "-Drocketmq.client.rebalance.waitInterval=1000", "-cp", classpath,
+        "-Drocketmq.client.rebalance.waitInterval=1000", "-Dcom.rocketmq.remoting.client.connect.timeout=20000",
+        "-cp", classpath,
     ]  # fmt: skip
 
 

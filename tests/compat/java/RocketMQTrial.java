@@ -23,7 +23,7 @@ import org.apache.rocketmq.common.message.MessageQueue;
 
 /**
  * One thing tried with RocketMQ's client, and the facts that came of it: one line of JSON. Nothing is judged here. Trials
- * run side by side, because most of their time is waiting.
+ * run side by side, because most of their time is waiting; they begin one after the other, because beginning is work.
  */
 final class RocketMQTrial {
     static final long LIMIT_MS = Long.getLong("limitMs", 75_000);
@@ -59,6 +59,7 @@ final class RocketMQTrial {
             Thread thread = new Thread(() -> trial.run(name, trials.get(name)), name);
             thread.start();
             threads.add(thread);
+            Thread.sleep(100);
         }
         for (Thread thread : threads) {
             thread.join();
@@ -97,6 +98,7 @@ final class RocketMQTrial {
     <C extends ClientConfig> C configured(C client, String suffix) {
         client.setNamesrvAddr(nameServer);
         client.setInstanceName(instance + suffix);
+        client.setMqClientApiTimeout(20_000);
         client.setPollNameServerInterval(1000);
         client.setHeartbeatBrokerInterval(5000);
         client.setPersistConsumerOffsetInterval(1000);
