@@ -9,6 +9,9 @@ from maven import LOGGING, FetchFailed, fetch_jars
 
 RUN_LIMIT_S = 120
 KAFKA = "4.1.1"
+ROCKETMQ = "5.3.3"
+OTHER_ROCKETMQ = "COMPAT_ROCKETMQ"
+"""The environment variable with the name server of another RocketMQ, say Apache's, to run the tests against."""
 
 
 class RunProgram(Protocol):

@@ -1,16 +1,19 @@
 """Other people's clients and suites against a node as users run it: one process for all tests of a worker."""
 
+import contextlib
 import os
+import socket
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from compat_support import RUN_LIMIT_S, RunProgram
+from compat_support import OTHER_ROCKETMQ, RUN_LIMIT_S, RunProgram
 from running_node import RunningNode, WaitFor
 
 HERE = Path(__file__).parent
+GO_LIMIT_S = 300
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +24,68 @@ def broker(tmp_path_factory: pytest.TempPathFactory, wait_for: WaitFor) -> Itera
     yield node
     node.clean_up()
     assert "Traceback" not in node.err, node.err[-5000:]
+
+
+def free_port_above_another() -> int:
+    """A port that nobody has, and nobody has the one two below, where clients look for the VIP channel."""
+    while True:
+        with socket.socket() as upper, socket.socket() as lower:
+            upper.bind(("127.0.0.1", 0))
+            port: int = upper.getsockname()[1]
+            with contextlib.suppress(OSError):
+                lower.bind(("127.0.0.1", port - 2))
+                return port
+
+
+@pytest.fixture(scope="session")
+def rocketmq_broker(tmp_path_factory: pytest.TempPathFactory, wait_for: WaitFor) -> Iterator[RunningNode]:
+    """A node for RocketMQ and Kafka clients together."""
+    folder = tmp_path_factory.mktemp("rocketmq-broker")
+    arguments = ["--data", str(folder / "data"), "--http", "off", "--kafka", "127.0.0.1:0", "--flush", "interval"]
+    arguments += ["--rocketmq", "127.0.0.1:0"]
+    environment = {"BRAID_ROCKETMQ_BROKER_LISTEN": f"127.0.0.1:{free_port_above_another()}"}
+    node = RunningNode(folder, arguments, environment, wait_for).wait_ready()
+    yield node
+    node.clean_up()
+    assert "Traceback" not in node.err, node.err[-5000:]
+
+
+@pytest.fixture(scope="session")
+def name_server(request: pytest.FixtureRequest) -> str:
+    """Where RocketMQ clients begin: at a node of ours, or at a server that is there already, to judge the judges."""
+    other = os.environ.get(OTHER_ROCKETMQ)
+    if other:
+        return other
+    node: RunningNode = request.getfixturevalue("rocketmq_broker")
+    return node.name_server
+
+
+@pytest.fixture(scope="session")
+def broker_address(request: pytest.FixtureRequest) -> str:
+    """The broker's own address, which some administrators' calls want."""
+    other = os.environ.get(OTHER_ROCKETMQ)
+    if other:
+        host, _, port = other.partition(":")
+        return f"{host}:{int(port) + 1000}"
+    node: RunningNode = request.getfixturevalue("rocketmq_broker")
+    host, port = node.ready["listeners"]["rocketmq"][1]
+    return f"{host}:{port}"
+
+
+@pytest.fixture(scope="session")
+def go_client(require_tool: Callable[[str, str], object], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The program of tests/compat/rocketmq_go, built; its module comes by version from Go's proxy."""
+    require_tool("go", "builds the programs with RocketMQ's Go client")
+    program = tmp_path_factory.mktemp("go") / "client"
+    environment = os.environ | {"GOFLAGS": "-mod=mod -buildvcs=false"}
+    built = subprocess.run(
+        ["go", "build", "-o", str(program), "."],
+        cwd=HERE / "rocketmq_go", env=environment, capture_output=True, text=True, timeout=GO_LIMIT_S, check=False,
+    )  # fmt: skip
+    if built.returncode != 0 and os.environ.get("CI") != "true":
+        pytest.skip(f"the Go client could not be built: {built.stderr[-1000:]}")
+    assert built.returncode == 0, built.stderr
+    return str(program)
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +105,8 @@ def compile_java(tmp_path_factory: pytest.TempPathFactory, run: RunProgram) -> C
     def compile_one(program: str, classpath: str) -> str:
         classes = tmp_path_factory.mktemp("classes")
         source = HERE / "java" / f"{program}.java"
-        run(["javac", "-nowarn", "-Xlint:none", "-cp", classpath, "-d", str(classes), str(source)])
+        options = ["-nowarn", "-Xlint:none", "-cp", classpath, "-sourcepath", str(source.parent), "-d", str(classes)]
+        run(["javac", *options, str(source)])
         return f"{classes}{os.pathsep}{classpath}"
 
     return compile_one

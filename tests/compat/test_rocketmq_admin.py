@@ -1,0 +1,316 @@
+"""RocketMQ's mqadmin 5.3.3, as its administrators use it: each command, and what it prints.
+
+One Java process runs all commands one after the other. Everything passes on Apache RocketMQ 5.3.3, too.
+"""
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from compat_support import ROCKETMQ, jars
+
+pytestmark = [pytest.mark.timeout(200), pytest.mark.xdist_group("rocketmq-admin")]
+
+CLUSTER = "DefaultCluster"
+WaitFor = Callable[..., None]
+
+
+class Admin:
+    """A running driver of mqadmin."""
+
+    def __init__(self, process: "subprocess.Popen[str]", name_server: str, topic: str) -> None:
+        self._process = process
+        self.name_server = name_server
+        self.topic = topic
+        self.group = f"{topic}-consumers"
+        self.sent: list[dict[str, Any]] = []
+
+    def ask(self, *words: str) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write("\t".join(words) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        assert line, f"mqadmin ended with {self._process.wait(10)} at {words}"
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def __call__(self, command: str, *arguments: str) -> str:
+        """What a command prints; whatever it throws fails the test."""
+        out = self.says(command, *arguments)
+        assert "\n\tat " not in out, out
+        return out
+
+    def says(self, command: str, *arguments: str) -> str:
+        return str(self.ask(command, "-n", self.name_server, *arguments)["out"])
+
+    def progress(self, group: str) -> dict[int, "Progress"]:
+        lines = self("consumerProgress", "-g", group).splitlines()
+        rows = [line.split() for line in lines if line.split()[:1] == [self.topic]]
+        return {int(row[2]): Progress(*map(int, row[3:6])) for row in rows}
+
+
+class Progress(NamedTuple):
+    """Of one queue."""
+
+    end: int
+    offset: int
+    behind: int
+
+
+@pytest.fixture(scope="module")
+def admin(
+    name_server: str,
+    require_tool: Callable[[str, str], object],
+    compile_java: Callable[[str, str], str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Admin]:
+    """mqadmin, and a topic with ten messages in four queues, their producer and a consumer that has had them."""
+    require_tool("javac", "compiles the driver of mqadmin")
+    require_tool("mvn", "fetches mqadmin")
+    tools = jars(f"rocketmq-tools-{ROCKETMQ}", f"org.apache.rocketmq:rocketmq-tools:{ROCKETMQ}")
+    folder = tmp_path_factory.mktemp("mqadmin")
+    command = [
+        "java", "-Xmx300m", "-XX:TieredStopAtLevel=1", f"-Duser.home={folder}", "-Drocketmq.client.logUseSlf4j=true",
+        "-Drocketmq.client.rebalance.waitInterval=1000", "-cp", compile_java("RocketMQAdmin", tools), "RocketMQAdmin",
+    ]  # fmt: skip
+    with (folder / "err").open("w") as errors:
+        process = subprocess.Popen(
+            command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
+        )
+        try:
+            made = Admin(process, name_server, f"mqadmin-{os.getpid()}")
+            made("updateTopic", "-c", CLUSTER, "-t", made.topic, "-r", "4", "-w", "4")
+            made.sent = made.ask("@clients", name_server, made.topic)["sent"]
+            yield made
+        finally:
+            process.kill()
+            process.communicate()
+
+
+@pytest.fixture(scope="module")
+def broker_name(admin: Admin) -> str:
+    return str(admin.sent[0]["broker"])
+
+
+def test_the_cluster_shows_its_broker(admin: Admin, broker_name: str, broker_address: str) -> None:
+    head, row = [line for line in admin("clusterList").splitlines() if line]
+    assert head.split()[:6] == ["#Cluster", "Name", "#Broker", "Name", "#BID", "#Addr"]
+    fields = row.split()
+    assert fields[:4] == [CLUSTER, broker_name, "0", broker_address]
+    assert re.fullmatch(r"V5_\d+_\d+", fields[4])
+    assert re.fullmatch(r"\d+\.\d\d\(\d+,\d+ms\)", fields[5])
+    assert fields[-1] == "true"
+
+
+def test_topics_are_listed_alone_and_with_their_groups(admin: Admin) -> None:
+    assert {admin.topic, f"%RETRY%{admin.group}"} <= set(admin("topicList").split())
+    rows = [line.split() for line in admin("topicList", "-c").splitlines()]
+    assert [CLUSTER, admin.topic, admin.group] in rows
+
+
+def test_a_route_names_broker_and_queues(admin: Admin, broker_name: str, broker_address: str) -> None:
+    route = re.sub(r"\s", "", admin("topicRoute", "-t", admin.topic))
+    assert f'"brokerAddrs":{{0:"{broker_address}"}},"brokerName":"{broker_name}","cluster":"{CLUSTER}"' in route
+    assert f'{{"brokerName":"{broker_name}","perm":6,"readQueueNums":4,"topicSysFlag":0,"writeQueueNums":4}}' in route
+
+
+def test_a_topics_status_counts_each_queue(admin: Admin, broker_name: str) -> None:
+    rows = [line.split() for line in admin("topicStatus", "-t", admin.topic).splitlines() if broker_name in line]
+    assert [(row[0], int(row[1]), int(row[2])) for row in rows] == [(broker_name, queue, 0) for queue in range(4)]
+    assert sorted(int(row[3]) for row in rows)[:2] == [2, 2]
+    assert sum(int(row[3]) for row in rows) >= 10
+    assert {re.sub(r"\d", "0", f"{row[4]} {row[5]}") for row in rows} == {"0000-00-00 00:00:00,000"}
+
+
+def test_a_topic_is_made_changed_and_deleted(admin: Admin, broker_address: str) -> None:
+    topic = f"{admin.topic}-other"
+    made = admin("updateTopic", "-c", CLUSTER, "-t", topic, "-r", "3", "-w", "3")
+    assert f"create topic to {broker_address} success." in made
+    assert f"TopicConfig [topicName={topic}, readQueueNums=3, writeQueueNums=3, perm=RW-" in made
+    assert re.search(r'"readQueueNums":3', admin("topicRoute", "-t", topic))
+    admin("updateTopic", "-c", CLUSTER, "-t", topic, "-r", "5", "-w", "5")
+    assert re.search(r'"readQueueNums":5', admin("topicRoute", "-t", topic))
+    assert len([line for line in admin("topicStatus", "-t", topic).splitlines() if line.split()[1:2]]) >= 5
+    gone = admin("deleteTopic", "-c", CLUSTER, "-t", topic)
+    assert f"delete topic [{topic}] from cluster [{CLUSTER}] success." in gone
+    assert f"delete topic [{topic}] from NameServer success." in gone
+    assert topic not in admin("topicList").split()
+    assert "CODE: 17" in admin.says("topicRoute", "-t", topic)
+
+
+def test_a_group_is_made_with_its_settings_and_deleted(admin: Admin, broker_address: str) -> None:
+    group = f"{admin.topic}-made"
+    made = admin("updateSubGroup", "-c", CLUSTER, "-g", group, "-r", "7", "-q", "2")
+    assert f"create subscription group to {broker_address} success." in made
+    assert f"groupName={group}" in made
+    kept = admin("getConsumerConfig", "-g", group)
+    assert re.search(r"retryMaxTimes\s*=\s*7\b", kept)
+    assert re.search(r"retryQueueNums\s*=\s*2\b", kept)
+    gone = admin("deleteSubGroup", "-c", CLUSTER, "-g", group, "-r", "true")
+    assert f"delete subscription group [{group}] from broker [{broker_address}] in cluster [{CLUSTER}] success." in gone
+    assert "retryMaxTimes" not in admin.says("getConsumerConfig", "-g", group)
+
+
+def test_a_consumers_progress_is_shown_by_queue_and_in_total(admin: Admin, wait_for: WaitFor) -> None:
+    def caught_up() -> bool:
+        progress = admin.progress(admin.group)
+        return set(progress) == {0, 1, 2, 3} and all(each.behind == 0 for each in progress.values())
+
+    wait_for(caught_up, 60)
+    shown = admin("consumerProgress", "-g", admin.group)
+    assert "Consume Diff Total: 0" in shown
+    assert sum(each.offset for each in admin.progress(admin.group).values()) >= 10
+    (row,) = [line.split() for line in admin("consumerProgress").splitlines() if line.split()[:1] == [admin.group]]
+    assert row[1:5] == ["1", "V5_3_3", "PUSH", "CLUSTERING"]
+
+
+def test_connections_show_client_and_subscription(admin: Admin) -> None:
+    shown = admin("consumerConnection", "-g", admin.group)
+    assert re.search(rf"@{admin.group}\s+127\.0\.0\.1:\d+\s+JAVA\s+V5_3_3", shown)
+    assert re.search(rf"^{admin.topic}\s+tag0 \|\| tag1$", shown, re.MULTILINE)
+    assert re.search(rf"^%RETRY%{admin.group}\s+\*$", shown, re.MULTILINE)
+    for line in ("ConsumeType: CONSUME_PASSIVELY", "MessageModel: CLUSTERING", "CONSUME_FROM_FIRST_OFFSET"):
+        assert line in shown
+    producers = admin("producerConnection", "-g", f"{admin.topic}-producers", "-t", admin.topic)
+    assert re.search(rf"0001\s+\S+@{admin.topic}-producers\s+127\.0\.0\.1:\d+\s+JAVA\s+V5_3_3", producers)
+
+
+def test_all_producers_are_listed(admin: Admin, broker_address: str) -> None:
+    shown = str(admin.ask("producer", "-b", broker_address)["out"])
+    assert re.search(
+        rf"producer group \({admin.topic}-producers\) instance : clientId=\S+@{admin.topic}-producers,"
+        r"remoteIP=/?127\.0\.0\.1:\d+, language=JAVA, version=479",
+        shown,
+    )
+
+
+def test_a_running_consumer_tells_of_itself(admin: Admin) -> None:
+    shown = admin("consumerStatus", "-g", admin.group)
+    assert re.search(rf"^1\s+\S+@{admin.group}\s+V5_3_3\s+\S+/\S+@{admin.group}", shown, re.MULTILINE)
+    assert "Same subscription in the same group of consumer" in shown
+    assert "Rebalance OK" in shown
+    whole = admin("consumerStatus", "-g", admin.group, "-i", re.findall(rf"\S+@{admin.group}", shown)[0])
+    assert "#Consumer Properties#" in whole
+    assert re.search(rf"Topic: {admin.topic}\s+ClassFilter: false\s+SubExpression: tag0 \|\| tag1", whole)
+
+
+def test_the_broker_tells_of_itself(admin: Admin, broker_address: str) -> None:
+    lines = admin("brokerStatus", "-b", broker_address).splitlines()
+    shown = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines) if value}
+    assert shown["brokerActive"] == "true"
+    assert shown["brokerVersionDesc"].startswith("V5_")
+    assert int(shown["bootTimestamp"]) > 1_600_000_000_000
+    assert int(shown["msgPutTotalTodayNow"]) - int(shown["msgPutTotalTodayMorning"]) >= 10
+    for rate in ("putTps", "getTransferredTps"):
+        assert len(shown[rate].split()) == 3
+    assert "days" in shown["runtime"]
+
+
+def test_statistics_count_what_went_in_and_out(admin: Admin, wait_for: WaitFor) -> None:
+    def row() -> list[str]:
+        shown = admin("statsAll", "-t", admin.topic).splitlines()
+        return next((line.split() for line in shown if line.split()[:2] == [admin.topic, admin.group]), [])
+
+    wait_for(lambda: len(row()) == 7 and int(row()[5]) >= 10 and int(row()[6]) >= 10, 90)
+    assert row()[2] == "0"
+
+
+def details(out: str) -> dict[str, str]:
+    return {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in out.splitlines())}
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        ("queryMsgById", ("-i", "{offset_id}")),
+        ("queryMsgById", ("-i", "{id}")),
+        ("queryMsgByUniqueKey", ("-i", "{id}")),
+        ("queryMsgByOffset", ("-b", "{broker}", "-i", "{queue}", "-o", "{offset}")),
+    ],
+    ids=["by offset id", "by unique id", "by unique key", "by offset"],
+)
+def test_a_message_is_found(admin: Admin, command: str, arguments: tuple[str, ...]) -> None:
+    at = 3
+    sent = admin.sent[at]
+    out = admin(command, "-t", admin.topic, *(each.format(**sent) for each in arguments))
+    shown = details(out)
+    assert shown["Topic"] == admin.topic
+    assert (shown["Tags"], shown["Keys"]) == ("[tag1]", "[key3]")
+    assert (shown["Queue ID"], shown["Queue Offset"]) == (str(sent["queue"]), str(sent["offset"]))
+    assert shown["Reconsume Times"] == "0"
+    assert "number=3" in shown["Properties"]
+    assert f"UNIQ_KEY={sent['id']}" in shown["Properties"]
+    if command != "queryMsgByUniqueKey":
+        assert shown["OffsetID"] == sent["offset_id"]
+    body = Path(shown["Message Body Path"])
+    assert body.read_bytes() == b"body 3"
+    body.unlink()
+    assert f"MessageTrack [consumerGroup={admin.group}, trackType=CONSUMED, exceptionDesc=null]" in out
+
+
+def test_messages_are_found_by_key(admin: Admin) -> None:
+    rows = [line.split() for line in admin("queryMsgByKey", "-t", admin.topic, "-k", "key3").splitlines()[1:] if line]
+    assert sorted(rows) == sorted([sent["id"], str(sent["queue"]), str(sent["offset"])] for sent in admin.sent[3::5])
+
+
+def test_messages_are_printed(admin: Admin) -> None:
+    shown = admin("printMsg", "-t", admin.topic, "-d", "true")
+    for at, sent in enumerate(admin.sent):
+        (line,) = [line for line in shown.splitlines() if f"MSGID: {sent['id']}" in line]
+        assert f"queueId={sent['queue']}" in line
+        assert f"queueOffset={sent['offset']}" in line
+        assert line.endswith(f"BODY: body {at}")
+    only = admin("printMsg", "-t", admin.topic, "-s", "tag0")
+    assert [sent["id"] in only for sent in admin.sent] == [at % 2 == 0 for at in range(10)]
+
+
+def test_messages_are_consumed_from_a_queue(admin: Admin, broker_name: str) -> None:
+    sent = sorted((each for each in admin.sent if each["queue"] == 1), key=lambda each: int(each["offset"]))
+    shown = admin("consumeMessage", "-t", admin.topic, "-b", broker_name, "-i", "1", "-c", "2")
+    assert "Consume ok" in shown
+    assert re.findall(r"MSGID: (\w+)", shown) == [each["id"] for each in sent[:2]]
+
+
+def test_a_message_is_sent(admin: Admin, broker_name: str, wait_for: WaitFor) -> None:
+    before = admin.ask("@seen")["seen"]
+    shown = admin("sendMessage", "-t", admin.topic, "-p", "by mqadmin", "-k", "mqadmin-key", "-c", "tag0")
+    _, row = [line.split() for line in shown.splitlines() if line]
+    assert (row[0], row[2]) == (broker_name, "SEND_OK")
+    wait_for(lambda: row[3] in admin.says("queryMsgByKey", "-t", admin.topic, "-k", "mqadmin-key"), 30)
+    wait_for(lambda: admin.ask("@seen")["seen"] > before, 30)
+
+
+def test_a_trace_is_found_by_message_id(admin: Admin, wait_for: WaitFor) -> None:
+    sent = admin.sent[0]["id"]
+    wait_for(lambda: "Pub" in admin.says("queryMsgTraceById", "-i", sent), 60)
+    shown = admin("queryMsgTraceById", "-i", sent)
+    assert re.search(rf"^Pub\s+{admin.topic}-producers\s+\S+\s+\S+ \S+\s+\d+ms\s+success", shown, re.MULTILINE)
+
+
+def test_offsets_are_reset_by_time_while_the_consumer_runs(admin: Admin, broker_name: str, wait_for: WaitFor) -> None:
+    before = admin.ask("@seen")["seen"]
+    shown = admin("resetOffsetByTime", "-g", admin.group, "-t", admin.topic, "-s", "0")
+    rows = [line.split() for line in shown.splitlines() if line.startswith(broker_name)]
+    assert sorted(rows) == [[broker_name, str(queue), "0"] for queue in range(4)]
+    wait_for(lambda: admin.ask("@seen")["seen"] >= before + 10, 60)
+
+
+def test_a_groups_offsets_are_cloned(admin: Admin, wait_for: WaitFor) -> None:
+    group = f"{admin.topic}-clone"
+    admin("updateTopic", "-c", CLUSTER, "-t", f"{group}-topic", "-r", "1", "-w", "1")
+    admin.ask("@group", admin.name_server, f"{group}-topic", group)
+    wait_for(lambda: all(each.behind == 0 for each in admin.progress(admin.group).values()), 60)
+    shown = admin("cloneGroupOffset", "-s", admin.group, "-d", group, "-t", admin.topic)
+    assert f"clone group offset success. srcGroup[{admin.group}], destGroup=[{group}], topic[{admin.topic}]" in shown
+    cloned, original = admin.progress(group), admin.progress(admin.group)
+    assert {queue: each.offset for queue, each in cloned.items()} == {
+        queue: each.offset for queue, each in original.items()
+    }
+    assert set(cloned) == {0, 1, 2, 3}
