@@ -25,6 +25,7 @@ from braidmq.core.health import Health
 from braidmq.core.locks import PartitionLocks
 from braidmq.core.members import Members
 from braidmq.core.metrics import Metric, MetricSource
+from braidmq.core.presence import Presence
 from braidmq.core.publish import Publisher, PublishLimits
 from braidmq.core.pull import Puller
 from braidmq.core.query import IndexLimits, Query
@@ -67,6 +68,7 @@ class Node:
     publisher: Publisher
     puller: Puller
     members: Members
+    presence: Presence
     counters: Counters
     retries: Retries
     dead_letters: DeadLetters
@@ -167,6 +169,7 @@ class Node:
         )
         self.puller = Puller(self.log)
         self.members = Members(clock)
+        self.presence = Presence(self.catalog, clock, self.settings.node.name)
         self._metric_sources.append(self.members.metrics)
 
     async def _start_query(self) -> None:
@@ -280,6 +283,18 @@ class Node:
         listeners = self._listeners()
         self._open.push_async_callback(self._stop_listeners, listeners)
         self.addresses = {listener.name: await listener.start() for listener in listeners}
+        self._open.push_async_callback(self.presence.close)
+        await self.presence.start(self._reported())
+
+    def _reported(self) -> dict[str, list[str]]:
+        """Where clients begin, by protocol: as the settings say they reach us, or else where we listen."""
+        begins = {"kafka": self.settings.kafka.listen, "rocketmq": self.settings.rocketmq.listen}
+        reported = {name: [str(place) for place in places] for name, places in self.addresses.items()}
+        for name, endpoints in begins.items():
+            advertised = [str(endpoint.advertised) for endpoint in endpoints if endpoint.advertised is not None]
+            if name in reported:
+                reported[name] = advertised or reported[name][: len(endpoints)]
+        return reported
 
     def _listeners(self) -> list[Listener]:
         """The listeners that the settings turn on."""
@@ -288,7 +303,9 @@ class Node:
         if http.listen is not None:
             from braidmq.protocols.http import HttpListener, HttpServices  # costs a third of the start: not where off
 
-            services = HttpServices(self.settings.node.name, __version__, self.health, [self.metrics])
+            services = HttpServices(
+                self.settings.node.name, __version__, self.health, [self.metrics], self.presence.nodes
+            )
             limits = {"body_bytes_max": http.body_bytes_max, "connections_max": http.connections_max}
             listeners.append(HttpListener(http.listen, services, **limits))
         kafka = self.settings.kafka

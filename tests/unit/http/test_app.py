@@ -9,6 +9,7 @@ from litestar.testing import TestClient
 
 from braidmq.core.access import Action, ResourceKind, UndeclaredOperation
 from braidmq.core.health import Health
+from braidmq.core.presence import NodeReport
 from braidmq.model.errors import StorageFull, UnknownTopic
 from braidmq.protocols.http._app import build_app
 from braidmq.protocols.http._needs import needs
@@ -42,8 +43,15 @@ async def body(data: JSONBody[dict[str, int]]) -> int:
 async def undeclared() -> None: ...
 
 
+NODES = [
+    NodeReport("a", {"rocketmq": ["10.0.0.1:9876", "0.0.0.0:9877"], "kafka": ["10.0.0.1:9092"]}, 0),
+    NodeReport("b", {"rocketmq": ["[::]:9876"]}, 0),
+    NodeReport("c", {}, 0),
+]
+
+
 def client_with(*handlers: HTTPRouteHandler) -> TestClient:  # type: ignore[type-arg]
-    services = HttpServices("n", "1", Health(), [])
+    services = HttpServices("n", "1", Health(), [], NODES.copy)
     app, _ = build_app(services, body_bytes_max=BODY_BYTES_MAX, more_controllers=handlers)
     return TestClient(app, raise_server_exceptions=False)
 
@@ -92,3 +100,17 @@ def test_a_method_that_is_not_offered_says_which_are() -> None:
         response = client.post("/healthz")
     assert response.status_code == 405
     assert "GET" in response.headers["allow"]
+
+
+@pytest.mark.parametrize("path", ["nsaddr", "nsaddr-unit", "nsaddr-unit?nofix=1"])
+def test_rocketmq_clients_find_name_servers_by_the_address_by_which_they_came(path: str) -> None:
+    with client_with() as client:
+        answer = client.get(f"/rocketmq/{path}")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert answer.text == "10.0.0.1:9876;testserver.local:9877;testserver.local:9876"
+
+
+def test_what_is_not_a_list_of_name_servers_is_not_found() -> None:
+    with client_with() as client:
+        assert client.get("/rocketmq/other").status_code == 404

@@ -22,7 +22,7 @@ def large_metric() -> list[Metric]:
 
 
 def listener_on(address: Address, connections_max: int = 10) -> HttpListener:
-    services = HttpServices("n", "1", Health(), [large_metric])
+    services = HttpServices("n", "1", Health(), [large_metric], list)
     return HttpListener(address, services, body_bytes_max=1024, connections_max=connections_max)
 
 

@@ -1,10 +1,11 @@
 """What the node hands to the controllers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from braidmq.core.health import Health
 from braidmq.core.metrics import MetricSource
+from braidmq.core.presence import NodeReport
 
 
 class HttpServices(NamedTuple):
@@ -14,3 +15,5 @@ class HttpServices(NamedTuple):
     version: str
     health: Health
     metric_sources: Sequence[MetricSource]
+    nodes: Callable[[], Sequence[NodeReport]]
+    """Those that are there."""
