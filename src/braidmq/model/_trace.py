@@ -31,6 +31,15 @@ class TraceKind(enum.StrEnum):
     RECALLED = "recalled"
     """Taken back before its time."""
     DEAD_LETTERED = "dead_lettered"
+    CLIENT_SENT = "client_sent"
+    """A client says that it sent the message; `value` is how long that took, in ms, or -1 where it failed."""
+    CLIENT_ENDED = "client_ended"
+    """A client says that it ended a half message; `value` is 1 for a commit, 0 for a rollback, -1 for neither."""
+    CLIENT_BEGAN = "client_began"
+    """A client says that it began to work on the message; `value` is how often it was delivered in vain before."""
+    CLIENT_FINISHED = "client_finished"
+    """A client says that it worked on the message; `value` is how long that took, in ms, or -1 where it failed."""
+    CLIENT_RECALLED = "client_recalled"
 
 
 class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -33,7 +33,7 @@ from braidmq.core.retry import DeadLetters, Retries
 from braidmq.core.timers import Timers
 from braidmq.core.timing import LoopClock
 from braidmq.core.topics import Topics
-from braidmq.core.trace import Timelines, Trace
+from braidmq.core.trace import Lives, Timelines, Trace
 from braidmq.core.transactions import Transactions
 from braidmq.log.embedded import EmbeddedLog, LogOptions, RealDisk, Recovery
 from braidmq.model import BraidError
@@ -45,7 +45,7 @@ from braidmq.node._metrics import log_metrics, node_metrics
 from braidmq.node._reconcile import reconcile
 from braidmq.protocols.kafka import FetchSessions, KafkaListener, KafkaServices, NodeFacts, subscribed_topics
 from braidmq.protocols.listener import Address, Listener
-from braidmq.protocols.rocketmq import BrokerFacts, Commits, RocketMQListener, RocketMQServices
+from braidmq.protocols.rocketmq import BrokerFacts, ClientTraces, Commits, RocketMQListener, RocketMQServices
 from braidmq.settings import Settings, shown_settings
 from braidmq.store import Catalog, GroupStates, HalfRows, Store, TimerRows, TraceRows, TransactionRows
 
@@ -76,7 +76,7 @@ class Node:
     resets: ResetBoard
     group_offsets: GroupOffsets
     trace: Trace
-    timelines: Timelines
+    lives: Lives
     query: Query
     cluster_id: str
 
@@ -221,7 +221,7 @@ class Node:
         rows = TraceRows(store)
         section = self.settings.trace
         self.trace = Trace(rows, clock, on=section.events == "on", keep_ms=section.keep_s * 1000)
-        self.timelines = Timelines(rows, self.catalog, self.log)
+        self.lives = Lives(Timelines(rows, self.catalog, self.log), self.query, self.catalog)
         self.trace.start()
         self._open.push_async_callback(self.trace.close)
         self._metric_sources.append(self.trace.metrics)
@@ -355,6 +355,7 @@ class Node:
             commits=Commits(),
             counters=self.counters,
         )
+        self.lives.hear(ClientTraces(services))
         return RocketMQListener(
             rocketmq.listen,
             rocketmq.broker_listen,

@@ -217,7 +217,7 @@ async def test_what_a_consumer_is_given_and_commits_is_told_of_its_messages(cons
     await consumer.commit(5)
     await consumer.send_back(orders.partition_numbers[0], 3, level=1)
     async with asyncio.timeout(LIMIT_S):
-        while len(told := await consumer.node.timelines.timeline("m3")) < 7:  # noqa: ASYNC110 - kept by the node
+        while len(told := await consumer.node.lives.by_id("m3")) < 7:  # noqa: ASYNC110 - kept by the node
             await asyncio.sleep(0.05)
     assert {event.kind for event in told} == {
         TraceKind.STORED,

@@ -4,8 +4,9 @@
 to sockets. Name server and broker are two roles of the same node.
 """
 
+from braidmq.protocols.rocketmq._client_traces import ClientTraces
 from braidmq.protocols.rocketmq._commits import Commits
 from braidmq.protocols.rocketmq._listener import RocketMQListener
 from braidmq.protocols.rocketmq._services import BrokerFacts, RocketMQServices
 
-__all__ = ["BrokerFacts", "Commits", "RocketMQListener", "RocketMQServices"]
+__all__ = ["BrokerFacts", "ClientTraces", "Commits", "RocketMQListener", "RocketMQServices"]
