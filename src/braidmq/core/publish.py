@@ -100,8 +100,8 @@ class Publisher:
                 _check_kind(topic, message, partition)
         if partition < 0:
             partition = self.choose(topic, messages[0])
-        elif partition >= len(topic.partition_numbers):
-            raise UnknownPartition(f"topic {topic.name} has {len(topic.partition_numbers)} partitions, not {partition}")
+        else:
+            _check_partition(topic, partition)
         number = topic.partition_numbers[partition]
         loads = self._loads
         if not loads:
@@ -122,14 +122,14 @@ class Publisher:
 
     async def publish_at(self, topic: Topic, message: Message, due_ms: int, *, partition: int = -1) -> Taken:
         """Keep the message, and append it at that time. Raises what `publish` raises, and DelayTooLong."""
-        self._check_deferred(topic, message, TopicKind.DELAY)
+        self._check_deferred(topic, message, TopicKind.DELAY, partition)
         return await self._timers.add(topic, message, due_ms, partition=partition)
 
     async def prepare(
         self, topic: Topic, message: Message, *, group: str, partition: int = -1, immunity_ms: int = -1
     ) -> tuple[str, str]:
         """Keep a message that does not count yet; see `Halves.prepare`."""
-        self._check_deferred(topic, message, TopicKind.TRANSACTION)
+        self._check_deferred(topic, message, TopicKind.TRANSACTION, partition)
         return await self._halves.prepare(topic, message, group=group, partition=partition, immunity_ms=immunity_ms)
 
     def choose(self, topic: Topic, message: Message) -> int:
@@ -140,7 +140,7 @@ class Publisher:
         self._turn += 1
         return self._turn % count
 
-    def _check_deferred(self, topic: Topic, message: Message, kind: TopicKind) -> None:
+    def _check_deferred(self, topic: Topic, message: Message, kind: TopicKind, partition: int) -> None:
         if topic.kind not in (kind, TopicKind.MIXED):
             raise _wrong_kind(topic, kind)
         body_bytes = len(message.body or b"")
@@ -148,6 +148,7 @@ class Publisher:
             raise MessageTooLarge(
                 f"a body of {body_bytes} bytes; messages that wait have at most {self.limits.deferred_bytes_max}"
             )
+        _check_partition(topic, partition)
 
     # The turn.
 
@@ -215,6 +216,11 @@ def _refusal(batches: Sequence[Batch | BraidError]) -> BraidError:
         if isinstance(batch, BraidError):
             return batch
     return MessageTooLarge("the messages of one batch are more than the topic takes at once")
+
+
+def _check_partition(topic: Topic, partition: int) -> None:
+    if partition >= len(topic.partition_numbers):
+        raise UnknownPartition(f"topic {topic.name} has {len(topic.partition_numbers)} partitions, not {partition}")
 
 
 def _check_kind(topic: Topic, message: Message, partition: int) -> None:

@@ -122,7 +122,7 @@ class Puller:
         except InvalidBatch:
             return ()
         if len(records) >= OPENED_WORTH:
-            self._remember(key, records, batch.size_bytes + RECORD_BYTES * len(records))
+            self._remember(key, records, _opened_bytes(batch, records))
         return records
 
     def _remember(self, key: tuple[int, int], records: Sequence[Record], size_bytes: int) -> None:
@@ -131,6 +131,14 @@ class Puller:
         while self._opened_bytes > OPENED_BYTES_MAX:
             _, (_, gone_bytes) = self._opened.popitem(last=False)
             self._opened_bytes -= gone_bytes
+
+
+def _opened_bytes(batch: Batch, records: Sequence[Record]) -> int:
+    """What an open batch takes up: one that was packed is larger than it was."""
+    content_bytes = batch.size_bytes
+    if batch.codec:
+        content_bytes += sum(len(record.value or b"") for record in records)
+    return content_bytes + RECORD_BYTES * len(records)
 
 
 class _Search:

@@ -79,7 +79,10 @@ def build_batch(
     transactional: bool = False,
 ) -> Batch:
     """A batch of the records, in order of offset. It covers the offsets from `base_offset` (the first record's, unless
-    told) to `last_offset` (the last record's, unless told): a compacted batch keeps the range it had."""
+    told) to `last_offset` (the last record's, unless told): a compacted batch keeps the range it had.
+
+    Raises InvalidBatch for a time that no record can have.
+    """
     listed = list(records)
     if base_offset is None:
         if not listed:
@@ -90,10 +93,13 @@ def build_batch(
     builder = DefaultRecordBatchBuilder(
         MAGIC, 0, int(transactional), producer_id, producer_epoch, base_sequence, _UNBOUNDED
     )
-    for record in listed:
-        delta = record.offset - base_offset
-        # The builder takes a first time of -1 for none at all: it sees all times one later, and is put right below.
-        builder.append(delta, record.timestamp_ms + 1, record.key, record.value, list(record.headers))
+    try:
+        for record in listed:
+            delta = record.offset - base_offset
+            # The builder takes a first time of -1 for none at all: it sees all times one later, put right below.
+            builder.append(delta, record.timestamp_ms + 1, record.key, record.value, list(record.headers))
+    except OverflowError as error:
+        raise InvalidBatch(f"a record has a time or an offset that does not fit: {error}") from error
     data = bytearray(builder.build())
     if listed:
         base_ms, max_ms = _TIMESTAMPS.unpack_from(data, _TIMESTAMPS_AT)
