@@ -9,6 +9,7 @@ from typing import Any
 
 from braidmq.log import GroupOffset
 from braidmq.model.errors import OffsetOutOfRange
+from braidmq.model.names import check_group_name
 from braidmq.protocols.rocketmq._call import Call
 
 _Place = tuple[str, int]
@@ -27,8 +28,9 @@ class Commits:
 
     async def commit(self, call: Call[Any], group: str, number: int, offset: int) -> None:
         """Keep a member's word, unless it does not know yet that an operator has set the group elsewhere, or another
-        member holds the queue. Raises OffsetOutOfRange, and what `Groups.commit` raises."""
+        member holds the queue. Raises InvalidName, OffsetOutOfRange, and what `Groups.commit` raises."""
         services, client_id = call.services, call.connection.client_id
+        check_group_name(group)
         if offset < 0:
             raise OffsetOutOfRange(f"offset {offset} is below 0")
         holder = services.locks.holder(group, number)

@@ -289,6 +289,11 @@ class Connection(FramedConnection):
         self.services.members.lost(self)
 
     @property
+    def is_gone(self) -> bool:
+        """Whether the connection has ended, or is about to."""
+        return self._transport.is_closing()
+
+    @property
     def is_idle(self) -> bool:
         return self._under_way <= len(self._waits)
 

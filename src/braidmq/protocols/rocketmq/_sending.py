@@ -17,6 +17,7 @@ SendHeader = SendMessageRequestHeader | SendMessageRequestHeaderV2
 _EVERY_ANSWER: Final = {"MSG_REGION": REGION, "TRACE_ON": "true"}
 """Clients take these for granted."""
 _ID_PROPERTY: Final = f"{ID_HEADER}\x01"
+_ID_BEHIND_ANOTHER: Final = f"\x02{_ID_PROPERTY}"
 
 _unique_ids = UniqueIds()
 
@@ -28,7 +29,7 @@ def sent_message(
     header, connection = call.header, call.connection
     if properties and properties[-1] != "\x02":
         properties += "\x02"
-    if _ID_PROPERTY not in properties:
+    if _ID_BEHIND_ANOTHER not in properties and not properties.startswith(_ID_PROPERTY):
         properties = f"{properties}{_ID_PROPERTY}{_unique_ids.next(connection.store_host)}\x02"
     return make_message(
         properties,

@@ -37,6 +37,8 @@ GROUP_LENGTH_MAX = 120
 def heartbeat(call: Call[HeartbeatRequestHeader]) -> Result:
     beat = decode_body(HeartbeatData, call.command.body)
     services = call.services
+    if call.connection.client_id not in ("", beat.client_id):
+        services.members.lost(call.connection)  # a connection is one client: it has another name now
     call.connection.client_id = beat.client_id
     for producer in beat.producer_data_set:
         services.members.add_producer(_member(call, beat.client_id, producer.group_name))
@@ -74,6 +76,8 @@ def _is_known(services: RocketMQServices, group: str) -> bool:
 
 
 def _enrol(call: Call[HeartbeatRequestHeader], beat: HeartbeatData) -> Answer:
+    if call.connection.is_gone:
+        return Answer()  # it left while its group was made, and nobody would notice any more that it is not there
     for consumer in beat.consumer_data_set:
         member = _member(call, beat.client_id, consumer.group_name)
         member.interests = {each.topic: interest_of(each) for each in consumer.subscription_data_set}

@@ -11,7 +11,7 @@ from braidmq.core.access import Action, ResourceKind
 from braidmq.core.publish import Published
 from braidmq.core.shapes import check_writable
 from braidmq.model import BraidError, Message, Topic
-from braidmq.model.errors import InvalidMessage, InvalidName, UnknownTopic
+from braidmq.model.errors import InvalidMessage, InvalidName, NotPermitted, UnknownTopic
 from braidmq.model.names import DEAD_LETTER_TOPIC_PREFIX, RETRY_TOPIC_PREFIX
 from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._deferred import may_be_deferred, send_again, send_deferred
@@ -117,9 +117,9 @@ def _publish(call: Call[SendHeader], topic: Topic, messages: Sequence[Message]) 
 
 
 def check_topic(name: str) -> None:
-    """Raises InvalidName for what RocketMQ does not take either."""
+    """Raises InvalidName and NotPermitted for what RocketMQ does not take either."""
     limit = RETRY_TOPIC_LENGTH_MAX if name.startswith(_OF_GROUPS) else TOPIC_LENGTH_MAX
     if not name or len(name) > limit:
         raise InvalidName(f"The specified topic has {len(name)} characters; it may have 1 to {limit}.")
     if name in FORBIDDEN_TOPICS:
-        raise InvalidName(f"Sending message to topic[{name}] is forbidden.")
+        raise NotPermitted(f"Sending message to topic[{name}] is forbidden.")
