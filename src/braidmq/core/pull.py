@@ -77,6 +77,16 @@ class Puller:
             else:
                 await asyncio.sleep(0)  # there is more to look through; others have their turn before
 
+    async def arrival(self, number: int, offset: int, chosen: Filter, *, wait_s: float) -> int:
+        """Wait so long for the first message that is wanted; where it is, or how far was looked in vain. Who wants
+        everything is told of whatever comes, unread."""
+        if isinstance(chosen, Everything):
+            if self._bounds(number, offset).stable <= offset:
+                await self._arrival(number, offset, wait_s)
+            return offset
+        pulled = await self.pull(number, offset, chosen, count_max=1, bytes_max=1, wait_s=wait_s)
+        return pulled.records[0].offset if pulled.records else pulled.next_offset
+
     async def _look(self, number: int, offset: int, chosen: Filter, count_max: int, bytes_max: int) -> Pulled:
         bounds = self._bounds(number, offset)
         search = _Search(self, number, offset, chosen, count_max, bytes_max)

@@ -416,7 +416,7 @@ async def test_a_message_that_is_sent_back_comes_again_with_its_story(peer: Peer
     retried = await peer.read(f"%RETRY%{GROUP}", wait_ms=8000)
     (again,) = decode_messages(retried.body)
     assert (again.body, unique_id(again), again.reconsume_times) == (b"hard", "ID1", 1)
-    told = {"RETRY_TOPIC": TOPIC, "ORIGIN_MESSAGE_ID": "ORIGIN", "TAGS": "t"}
+    told = {"RETRY_TOPIC": TOPIC, "ORIGIN_MESSAGE_ID": message.offset_id, "TAGS": "t"}
     assert told.items() <= properties_of(again).items()
 
 

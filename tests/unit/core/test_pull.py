@@ -253,6 +253,28 @@ async def test_many_waits_for_one_partition_all_end(desk: Desk) -> None:
     assert [values(await each) for each in waits] == [[b"a"]] * 50
 
 
+async def test_who_only_wants_to_know_is_told_where_the_first_wanted_message_is(desk: Desk) -> None:
+    waiting = asyncio.create_task(desk.puller.arrival(NUMBER, 0, tagged(b"y"), wait_s=SOON_S))
+    await desk.write(b"in vain", b"in vain", tag=b"x")
+    await settle()
+    assert not waiting.done()
+    await desk.write(b"wanted", tag=b"y")
+    assert await waiting == 2
+    assert await desk.puller.arrival(NUMBER, 0, tagged(b"z"), wait_s=0.0) == 3
+
+
+async def test_who_wants_everything_learns_of_news_without_reading_it(desk: Desk) -> None:
+    waiting = asyncio.create_task(desk.puller.arrival(NUMBER, 0, Everything(), wait_s=SOON_S))
+    await settle()
+    assert not waiting.done()
+    await desk.write(b"a")
+    assert await waiting == 0
+    assert await desk.puller.arrival(NUMBER, 1, Everything(), wait_s=0.01) == 1
+    assert desk.log.reads == 0
+    with pytest.raises(OffsetOutOfRange):
+        await desk.puller.arrival(NUMBER, 5, Everything(), wait_s=SOON_S)
+
+
 # Transactions.
 
 

@@ -13,6 +13,8 @@ from braidmq.model.errors import InvalidFilter
 from braidmq.records import Record
 
 ALTERNATIVES_MAX: Final = 100
+ALTERNATIVES_BYTES_MAX: Final = 16 << 10
+"""Of all of them together: filters are kept, so that they are read once."""
 ALL: Final = b"*"
 _OR: Final = "||"
 
@@ -86,6 +88,10 @@ def _checked(values: Iterable[bytes], what: str) -> list[bytes]:
         raise InvalidFilter(f"a filter by {what} needs a {what}, and none of them may be empty")
     if len(listed) > ALTERNATIVES_MAX:
         raise InvalidFilter(f"a filter has at most {ALTERNATIVES_MAX} alternatives, this one has {len(listed)}")
+    if (size_bytes := sum(map(len, listed))) > ALTERNATIVES_BYTES_MAX:
+        raise InvalidFilter(
+            f"the alternatives of a filter have at most {ALTERNATIVES_BYTES_MAX} bytes, not {size_bytes}"
+        )
     return listed
 
 

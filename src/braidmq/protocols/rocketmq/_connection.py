@@ -5,14 +5,15 @@ round, the server asks clients on the same connection, with numbers of its own.
 """
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable, Mapping
+import contextlib
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Final, Protocol
 
 import structlog
 
 from braidmq.model import BraidError
-from braidmq.protocols.framed import FramedConnection
+from braidmq.protocols.framed import WRITE_BUFFER_BYTES, FramedConnection
 from braidmq.protocols.framed import Home as FramedHome
 from braidmq.protocols.listener import Address
 from braidmq.protocols.rocketmq._call import NO_FIELDS, Answer, Call
@@ -44,6 +45,8 @@ _ENDING_WITH_CLIENT: Final = frozenset({RequestCode.PULL_MESSAGE, RequestCode.LI
 """Requests whose answers nobody needs when the client is gone. All others are brought to their end: a client that sent
 a last word and left meant it."""
 _LARGE_BODY_BYTES: Final = 4096
+_TURNS: Final = 8
+"""How many answers of one client that were waited for are made at the same time."""
 
 _logger = structlog.get_logger(__name__)
 
@@ -77,9 +80,13 @@ class Connection(FramedConnection):
 
     __slots__ = (
         "_asked",
+        "_held",
         "_is_write_due",
+        "_large_bytes",
         "_offset_id",
         "_opaque",
+        "_reading",
+        "_resumed",
         "_tasks",
         "_under_way",
         "_waits",
@@ -106,6 +113,12 @@ class Connection(FramedConnection):
         self._opaque = 0
         self._asked: dict[int, asyncio.Future[Command]] = {}
         """What this client was asked and has not answered, by number."""
+        self._held: deque[bytes] = deque()
+        """Requests that came while the client did not read its answers; they are begun when it does."""
+        self._large_bytes = 0
+        """Of large answers that were not handed to the transport yet."""
+        self._reading: asyncio.Semaphore | None = None
+        self._resumed: asyncio.Event | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -119,6 +132,15 @@ class Connection(FramedConnection):
     # Requests.
 
     def _take(self, frame: bytes) -> None:
+        if self._is_flushing or self._held:
+            self._held.append(frame)
+        else:
+            self._take_now(frame)
+
+    def _take_now(self, frame: bytes) -> None:
+        if self._transport.is_closing():
+            self._home.memory.free(len(frame))
+            return
         try:
             command, fields = decode_request(frame)
         except MalformedFrame as error:
@@ -203,6 +225,11 @@ class Connection(FramedConnection):
             return
         if len(body) >= _LARGE_BODY_BYTES:
             self._output += (head, body)
+            self._large_bytes += len(body)
+            if self._large_bytes >= WRITE_BUFFER_BYTES:
+                # Not at the end of the turn: only a transport that has it can say that the client does not read.
+                self._large_bytes = 0
+                self._write_output()
         else:
             self._output.append(head + body if body else head)
         self._write_soon()
@@ -234,14 +261,28 @@ class Connection(FramedConnection):
 
     def _write_due(self) -> None:
         self._is_write_due = False
+        self._large_bytes = 0
         self._write_output()
         if not self._is_reading:
             self._regulate()
 
+    @contextlib.asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """For answers that may be large and were waited for: as many at a time as a client can take, and none while it
+        does not read those that it has. Who is inside makes the answer and replies."""
+        if self._reading is None:
+            self._reading = asyncio.Semaphore(_TURNS)
+        async with self._reading:
+            while self._is_flushing:
+                if self._resumed is None:
+                    self._resumed = asyncio.Event()
+                await self._resumed.wait()
+            yield
+
     # Asking the client.
 
     def tell(self, code: RequestCode, fields: Mapping[str, str], body: bytes = b"") -> bool:
-        """Send a request that wants no answer; False where the client has gone."""
+        """Send a request that wants no answer; False where the client has gone, or does not read what it is sent."""
         return self._send(code, fields, body, ONEWAY_FLAG) is not None
 
     async def ask(
@@ -261,7 +302,7 @@ class Connection(FramedConnection):
             self._asked.pop(opaque, None)
 
     def _send(self, code: RequestCode, fields: Mapping[str, str], body: bytes, flag: int) -> int | None:
-        if self._transport.is_closing():
+        if self._is_flushing or self._transport.is_closing():
             return None
         self._opaque = (self._opaque + 1) & 0x7FFFFFFF
         command = Command(code=code, opaque=self._opaque, flag=flag, fields=dict(fields), body=body)
@@ -278,9 +319,18 @@ class Connection(FramedConnection):
     # The base's questions.
 
     def _is_busy(self) -> bool:
-        return self._under_way >= _UNDER_WAY_MAX
+        return self._under_way >= _UNDER_WAY_MAX or bool(self._held)
+
+    def _go_on(self) -> None:
+        if self._resumed is not None:
+            self._resumed.set()
+            self._resumed = None
+        while self._held and not self._is_flushing:
+            self._take_now(self._held.popleft())
 
     def _lost(self) -> None:
+        self._home.memory.free(sum(map(len, self._held)))
+        self._held.clear()
         for task in self._waits:
             task.cancel()
         for asked in self._asked.values():
@@ -295,7 +345,7 @@ class Connection(FramedConnection):
 
     @property
     def is_idle(self) -> bool:
-        return self._under_way <= len(self._waits)
+        return not self._held and self._under_way <= len(self._waits)
 
 
 def _not_supported(code: int) -> Answer:

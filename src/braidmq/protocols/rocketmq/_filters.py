@@ -21,5 +21,5 @@ def filter_of(kind: FilterKind, expression: str) -> Filter:
     if kind is FilterKind.ALL:
         return Everything()
     if kind is FilterKind.TAG:
-        return tag_filter(tag.encode() for tag in alternatives(expression) if tag)
+        return tag_filter(tag.encode(errors="replace") for tag in alternatives(expression) if tag)
     return sql_filter(expression)

@@ -6,6 +6,7 @@ group wants is known from its heartbeats, unless the pull says so itself. A clie
 told where to go on.
 """
 
+import asyncio
 from collections.abc import Mapping
 from typing import Final
 
@@ -20,7 +21,7 @@ from braidmq.model.group_settings import check_consumption
 from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._delivered import encode_records
 from braidmq.protocols.rocketmq._filters import filter_of, kind_of
-from braidmq.protocols.rocketmq._operations import Result, answers
+from braidmq.protocols.rocketmq._operations import LATER, Later, Result, answers
 from braidmq.protocols.rocketmq._queues import find_topic, queue_number
 from braidmq.protocols.rocketmq._services import RocketMQServices
 from braidmq.protocols.rocketmq.codec import RequestCode, ResponseCode
@@ -72,27 +73,33 @@ def _pull(call: Call[PullMessageRequestHeader], topic: Topic, number: int, chose
     return _wait(call, topic, number, chosen)
 
 
-async def _commit_and_pull(call: Call[PullMessageRequestHeader], topic: Topic, number: int, chosen: Filter) -> Answer:
+async def _commit_and_pull(
+    call: Call[PullMessageRequestHeader], topic: Topic, number: int, chosen: Filter
+) -> Answer | Later:
     await call.services.commits.commit(call, call.header.consumer_group, number, call.header.commit_offset)
     result = _pull(call, topic, number, chosen)
-    return result if isinstance(result, Answer) else await result  # type: ignore[misc]  # a pull is never LATER
+    return result if isinstance(result, Answer | Later) else await result
 
 
-async def _wait(call: Call[PullMessageRequestHeader], topic: Topic, number: int, chosen: Filter) -> Answer:
-    header = call.header
+async def _wait(call: Call[PullMessageRequestHeader], topic: Topic, number: int, chosen: Filter) -> Answer | Later:
+    """One message may end very many waits: what they bring is read when its client can take it, and not before."""
+    header, puller, loop = call.header, call.services.puller, asyncio.get_running_loop()
     wait_ms = header.suspend_timeout_millis if header.sys_flag & SUSPEND_FLAG else 0
+    deadline = loop.time() + min(wait_ms, WAIT_MAX_MS) / 1000
+    offset = header.queue_offset
     try:
-        pulled = await call.services.puller.pull(
-            number,
-            header.queue_offset,
-            chosen,
-            count_max=_count_max(call),
-            bytes_max=_bytes_max(header),
-            wait_s=min(wait_ms, WAIT_MAX_MS) / 1000,
-        )
+        while True:
+            async with call.connection.turn():
+                pulled = await puller.pull(
+                    number, offset, chosen, count_max=_count_max(call), bytes_max=_bytes_max(header)
+                )
+                left_s = deadline - loop.time()
+                if pulled.records or left_s <= 0:
+                    call.reply(_answer(call, topic, number, pulled))
+                    return LATER
+            offset = await puller.arrival(number, pulled.next_offset, chosen, wait_s=left_s)
     except OffsetOutOfRange:
         return _moved(call, number)
-    return _answer(call, topic, number, pulled)
 
 
 def _check_topic(topic: Topic, queue_id: int) -> None:
