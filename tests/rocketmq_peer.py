@@ -95,6 +95,10 @@ class Peer(RawClient):
             await asyncio.wait((self._listening,))
         return True
 
+    def finish(self) -> None:
+        """All was said; answers may still come."""
+        self._writer.write_eof()
+
     def abort(self) -> None:
         """As when a process dies."""
         self._writer.transport.abort()

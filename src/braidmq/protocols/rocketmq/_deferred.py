@@ -25,6 +25,7 @@ from braidmq.protocols.rocketmq.codec.messages import TRANSACTION_COMMIT, TRANSA
 HALF_PROPERTY: Final = "TRAN_MSG"
 GROUP_PROPERTY: Final = "PGROUP"
 IMMUNITY_PROPERTY: Final = "CHECK_IMMUNITY_TIME_IN_SECONDS"
+IMMUNITY_MAX_S: Final = 40 * 86_400
 DELAY_PROPERTY: Final = "DELAY"
 DELIVER_AT_PROPERTY: Final = "TIMER_DELIVER_MS"
 DELAY_SECONDS_PROPERTY: Final = "TIMER_DELAY_SEC"
@@ -54,12 +55,11 @@ async def _prepare(call: Call[SendHeader], topic: Topic, properties: dict[str, s
         properties.pop(name, None)
     group = properties.setdefault(GROUP_PROPERTY, header.producer_group)
     partition = header.queue_id if header.queue_id >= 0 else call.services.publisher.choose(topic, _bare(properties))
-    immunity_s = _number(properties, IMMUNITY_PROPERTY)
     properties |= {"REAL_TOPIC": topic.name, "REAL_QID": str(partition)}
     sys_flag = header.sys_flag & ~TRANSACTION_MASK | TRANSACTION_COMMIT
     message = sent_message(call, call.command.body, write_properties(properties), header.flag, sys_flag=sys_flag)
     handle, _ = await call.services.publisher.prepare(
-        topic, message, group=group, partition=partition, immunity_ms=-1 if immunity_s is None else immunity_s * 1000
+        topic, message, group=group, partition=partition, immunity_ms=_immunity_ms(properties)
     )
     first, second = numbers_of(handle)
     return sent_answer(write_offset_id(call.connection.store_host, second), partition, first, message.id or "")
@@ -118,6 +118,12 @@ def _due_ms(properties: dict[str, str]) -> int:
     if (delay_s := _number(properties, DELAY_SECONDS_PROPERTY)) is not None:
         return now_ms + delay_s * 1000
     return now_ms + (_number(properties, DELAY_MS_PROPERTY) or 0)
+
+
+def _immunity_ms(properties: Mapping[str, str]) -> int:
+    """How long the producer is not asked; -1 leaves that to the settings."""
+    immunity_s = _number(properties, IMMUNITY_PROPERTY)
+    return -1 if immunity_s is None or immunity_s < 0 else min(immunity_s, IMMUNITY_MAX_S) * 1000
 
 
 def _number(properties: Mapping[str, str], name: str) -> int | None:
