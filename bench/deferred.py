@@ -1,7 +1,7 @@
 """Whether messages that wait slow down those that do not: `./braid bench deferred [--timers N] [--halves N] [--write]`
 
-Two nodes in turn, one with an empty store and one with a million timers and a hundred thousand halves in it, do the same
-work: plain messages, delayed ones that fall due meanwhile, transactional ones. The halves that lie there have no
+Two nodes in turn, one with an empty store and one with a million timers and a hundred thousand halves in it, do the
+same work: plain messages, delayed ones that fall due meanwhile, transactional ones. The halves that lie there have no
 producers, and come up to be looked at again and again, as they would.
 """
 
