@@ -56,17 +56,17 @@ async def fill(settings: Settings, topic: Topic, timers: int, halves: int) -> No
     kept = {"content": content, "size_bytes": len(content)}
     began_ms = now_ms()
 
-    def timer() -> Timer:
-        due_ms = began_ms + random.randrange(DAY_MS, 39 * DAY_MS)
-        return Timer(id=_id(), wake_ms=due_ms, due_ms=due_ms, **place, **kept)  # type: ignore[arg-type]  # by name
+    def timer(number: int) -> Timer:
+        due_ms = began_ms + DAY_MS + number * (38 * DAY_MS // timers)
+        return Timer(id=_id(due_ms), wake_ms=due_ms, due_ms=due_ms, **place, **kept)  # type: ignore[arg-type]  # by name
 
-    def half() -> Half:
-        wake_ms = began_ms + random.randrange(30_000, 600_000)
-        return Half(id=_id(), group="gone", prepared_ms=began_ms, wake_ms=wake_ms, **place, **kept)  # type: ignore[arg-type]  # by name
+    def half(number: int) -> Half:
+        wake_ms = began_ms + 30_000 + number * (570_000 // halves)
+        return Half(id=_id(began_ms), group="gone", prepared_ms=began_ms, wake_ms=wake_ms, **place, **kept)  # type: ignore[arg-type]  # by name
 
     for rows, make, count in ((TimerRows(store), timer, timers), (HalfRows(store), half, halves)):
         for begin in range(0, count, CHUNK):
-            values = [_values(make()) for _ in range(min(CHUNK, count - begin))]
+            values = [_values(make(number)) for number in range(begin, min(begin + CHUNK, count))]
 
             def insert(connection: sa.Connection, statement: sa.Insert = rows._insert, values: object = values) -> None:
                 connection.execute(statement, values)  # type: ignore[call-overload]  # a list of rows
@@ -75,9 +75,9 @@ async def fill(settings: Settings, topic: Topic, timers: int, halves: int) -> No
     await store.close()
 
 
-def _id() -> UUID:
-    """Any: what waits is found by its time."""
-    return UUID(int=random.getrandbits(126))
+def _id(at_ms: int) -> UUID:
+    """As the node makes them: in the order of their times, and random behind."""
+    return UUID(int=at_ms << 64 | random.getrandbits(63))
 
 
 async def _share(count: int, work: Callable[[], Awaitable[object]]) -> float:
