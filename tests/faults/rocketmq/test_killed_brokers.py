@@ -261,7 +261,7 @@ async def test_nothing_that_was_acknowledged_is_lost_and_order_holds_for_each_ke
 
 
 @pytest.mark.parametrize("lives", [2, pytest.param(10, marks=[pytest.mark.slow, pytest.mark.timeout(600)])])
-async def test_halves_timers_and_retries_hold_through_kills(tmp_path: Path, lives: int) -> None:
+async def test_halves_and_timers_hold_through_kills(tmp_path: Path, lives: int) -> None:
     told: dict[str, set[str]] = defaultdict(set)
 
     async def work(peer: Peer, worker: int) -> None:
