@@ -27,10 +27,18 @@ Work = Callable[[Peer, int], Coroutine[Any, Any, None]]
 class Life:
     """One process on the test's folder."""
 
-    def __init__(self, process: asyncio.subprocess.Process, port: int) -> None:
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
-        self.port = port
+        self.port = 0
         self._peers: list[Peer] = []
+
+    async def begins(self) -> None:
+        """Wait until it listens."""
+        assert self.process.stdout is not None
+        async with asyncio.timeout(40):
+            while not (line := await self.process.stdout.readline()).startswith(b"port "):
+                assert line, "the broker did not start"
+        self.port = int(line.split()[1])
 
     async def connect(self) -> Peer:
         peer = await connected("127.0.0.1", self.port)
@@ -56,12 +64,9 @@ async def life(folder: Path, point: str = "none") -> AsyncIterator[Life]:
     process = await asyncio.create_subprocess_exec(
         sys.executable, str(script), str(folder), point, stdout=asyncio.subprocess.PIPE
     )
-    assert process.stdout is not None
-    async with asyncio.timeout(40):
-        while not (line := await process.stdout.readline()).startswith(b"port "):
-            assert line, "the broker did not start"
-    one = Life(process, int(line.split()[1]))
+    one = Life(process)
     try:
+        await one.begins()
         yield one
     finally:
         await one.kill()
