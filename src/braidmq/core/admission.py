@@ -54,6 +54,10 @@ class Admission(msgspec.Struct, frozen=True):
         """The same for a batch that was made here, of messages that came one by one."""
         return self._admit(batch, now_ms, self.message_bytes_max)
 
+    def takes_all_up_to(self, size_bytes: int) -> bool:
+        """Whether nothing of this size that comes now could be refused, so that it need not be tried."""
+        return size_bytes <= self.message_bytes_max and not self.needs_keys
+
     def _admit(self, batch: Batch, now_ms: int, bytes_max: int) -> Batch:
         if batch.length + 12 > bytes_max:
             raise MessageTooLarge(f"{batch.size_bytes} bytes in one batch; the topic takes {bytes_max}")

@@ -20,6 +20,7 @@ from braidmq.model.errors import DamagedLog, InvalidBatch, OffsetOutOfRange, Unk
 from braidmq.records import Batch, batch_messages, parse_batch, read_records
 
 READ_BYTES: Final = 1 << 20
+_OVERHEAD_BYTES: Final = 128
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Message).decode
@@ -81,8 +82,11 @@ class Delivery:
 
     def check(self, topic: Topic, message: Message) -> None:
         """Whether the topic takes such a message, as far as it can be told now. Raises what its publishing would."""
+        admission = self._admissions.of(topic)
+        if admission.takes_all_up_to(_size_bytes(message)):
+            return
         now_ms = self._now_ms()
-        self._admissions.of(topic).admit_messages(batch_messages([_arriving(message, now_ms)]), now_ms)
+        admission.admit_messages(batch_messages([_arriving(message, now_ms)]), now_ms)
 
     async def deliver(self, parcels: Sequence[Parcel]) -> list[Fate]:
         """One fate for each parcel, in order. UnknownTopic says that this node does not know the topic, or that it
@@ -204,6 +208,12 @@ def unpack(content: bytes) -> Message:
         return _decode(content)
     except msgspec.MsgspecError as error:
         raise InvalidBatch(f"a message that was kept cannot be read: {error}") from error
+
+
+def _size_bytes(message: Message) -> int:
+    """More than the message takes up in a batch of its own."""
+    size_bytes = len(message.body or b"") + len(message.key or b"") + _OVERHEAD_BYTES
+    return size_bytes + sum(4 * len(name) + len(value or b"") + _OVERHEAD_BYTES for name, value in message.headers)
 
 
 def _arriving(message: Message, now_ms: int) -> Message:

@@ -18,8 +18,9 @@ from braidmq.model import BraidError
 from braidmq.model.errors import InvalidBatch, OffsetOutOfRange
 from braidmq.records import Batch, Marker, Record, parse_batch, read_marker, read_records
 
+FIRST_READ_BYTES: Final = 48 << 10
 READ_BYTES: Final = 128 << 10
-"""How much is taken from the log at a time."""
+"""How much is taken from the log at a time: at first about what most readers want, then more."""
 LOOKED_AT_BYTES_MAX: Final = 8 << 20
 """How much one call goes through without finding enough, before its reader is told how far it came."""
 OPENED_BYTES_MAX: Final = 32 << 20
@@ -53,7 +54,7 @@ class Puller:
         bounds = self._bounds(number, offset)
         search = _Search(self, number, offset, chosen, count_max, bytes_max)
         while search.is_wanting(bounds):
-            fetched = self._log.read_now(number, search.offset, READ_BYTES, committed=True)
+            fetched = self._log.read_now(number, search.offset, search.read_bytes, committed=True)
             if fetched is None:
                 return None
             if not search.take(fetched):
@@ -91,7 +92,7 @@ class Puller:
         bounds = self._bounds(number, offset)
         search = _Search(self, number, offset, chosen, count_max, bytes_max)
         while search.is_wanting(bounds):
-            if not search.take(await self._log.read(number, search.offset, READ_BYTES, committed=True)):
+            if not search.take(await self._log.read(number, search.offset, search.read_bytes, committed=True)):
                 break
         return Pulled(search.found, search.offset, bounds)
 
@@ -178,6 +179,10 @@ class _Search:
         self._aborted: set[int] = set()
         self.found: list[Record] = []
         self.offset = offset
+
+    @property
+    def read_bytes(self) -> int:
+        return READ_BYTES if self._looked_at_bytes else FIRST_READ_BYTES
 
     def is_wanting(self, bounds: Bounds) -> bool:
         return (

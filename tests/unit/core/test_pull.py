@@ -181,6 +181,7 @@ async def test_one_call_looks_through_a_bounded_amount_and_says_how_far_it_came(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pull_module, "READ_BYTES", 2_000)
+    monkeypatch.setattr(pull_module, "FIRST_READ_BYTES", 2_000)
     monkeypatch.setattr(pull_module, "LOOKED_AT_BYTES_MAX", 10_000)
     await desk.write(*(bytes(1000) for _ in range(50)), tag=b"x", batches=True)
     pulled = desk.now(chosen=tagged(b"y"))
@@ -192,6 +193,7 @@ async def test_who_waits_looks_through_everything_once_and_goes_on_from_there(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pull_module, "READ_BYTES", 1)
+    monkeypatch.setattr(pull_module, "FIRST_READ_BYTES", 1)
     monkeypatch.setattr(pull_module, "LOOKED_AT_BYTES_MAX", 10_000)
     await desk.write(*(bytes(1000) for _ in range(50)), tag=b"x", batches=True)
     waiting = desk.wait(chosen=tagged(b"y"))
@@ -311,6 +313,7 @@ async def test_aborted_transactions_of_many_producers_are_told_apart(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, read_bytes: int
 ) -> None:
     monkeypatch.setattr(pull_module, "READ_BYTES", read_bytes)
+    monkeypatch.setattr(pull_module, "FIRST_READ_BYTES", read_bytes)
     expected = []
     for turn in range(6):
         for producer in (7, 8, 9):

@@ -146,6 +146,7 @@ class Halves:
         self._fresh = FreshHalves(self._limits.remember_ms)
         self._over: set[UUID] = set()
         """Those whose end is carried out, and whose rows can go."""
+        self._is_forgetting = False
         self._tasks: set[asyncio.Task[Any]] = set()
         self._counts = dict.fromkeys(_COUNTERS, 0)
 
@@ -297,20 +298,23 @@ class Halves:
         self._counts["committed"] += 1
         self._note(TraceKind.COMMITTED, half, delivered=fate)
         self._over.add(half.id)
-        self._begin(self._forget_over())
+        if not self._is_forgetting:
+            self._begin(self._forget_over())
         return Ended(half.message_id, committed=True, repeated=False, delivered=fate)
 
     async def _forget_over(self) -> None:
-        over = set(self._over)
-        if not over:
-            return
+        """Remove their rows, all that have come together by then, one lot after the other."""
+        self._is_forgetting = True
         try:
-            await self._rows.delete(over)
+            while self._over:
+                lot = set(self._over)
+                await self._rows.delete(lot)
+                self._over -= lot
         except StoreFailed as error:
             _logger.warning("halves_end_unsaved", reason=error.message)
             self._alarm.wake_by(self._clock.now_ms() + RETRY_MS)
-        else:
-            self._over -= over
+        finally:
+            self._is_forgetting = False
 
     async def _recognise_appended(self) -> None:
         """Rows that the last life left, of messages that it had appended already."""
@@ -406,7 +410,8 @@ class Halves:
     async def _turn(self) -> int:
         """Ask, append, park and forget what is due, so much at a time; when to come again."""
         await self._tell_appended()
-        await self._forget_over()
+        if not self._is_forgetting:
+            await self._forget_over()
         now_ms = self._clock.now_ms()
         self._fresh.expire(now_ms)
         live = [(checker, checker.live()) for checker in self._checkers]

@@ -1,46 +1,104 @@
 """How far groups have come, as their members say.
 
 Members do not wait until their word is kept, and may ask at once how far their group has come, on another connection
-even: whoever asks waits for what was said before.
+even: whoever asks waits for what was said before. What a member says by the way, with every pull, is kept together a
+moment later, the last word for each partition: after a crash the group comes to those messages again, as it does to
+all that it had not committed.
 """
 
 import asyncio
-from typing import Any
+from typing import Final, NamedTuple
+
+import structlog
 
 from braidmq.log import GroupOffset
+from braidmq.model import BraidError
 from braidmq.model.errors import OffsetOutOfRange
 from braidmq.model.names import check_group_name
-from braidmq.protocols.rocketmq._call import Call
+from braidmq.protocols.rocketmq._services import RocketMQServices
 
-_Place = tuple[str, int]
+KEEP_AFTER_S: Final = 0.5
+
+_logger = structlog.get_logger(__name__)
+
+
+class _Place(NamedTuple):
+    group: str
+    number: int
+
+
+class _Word(NamedTuple):
+    services: RocketMQServices
+    client_id: str
+    offset: int
 
 
 class Commits:
-    """The commits that are under way."""
+    """The commits that are under way, and those that were noted and are not kept yet."""
 
     def __init__(self) -> None:
         self._latest: dict[_Place, asyncio.Future[None]] = {}
+        self._noted: dict[_Place, _Word] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def settled(self, group: str, number: int) -> None:
         """When all that was said of this group and partition before is kept, or refused."""
-        if (latest := self._latest.get((group, number))) is not None:
+        place = _Place(group, number)
+        if place in self._noted:
+            await self._keep(place)
+        if (latest := self._latest.get(place)) is not None:
             await asyncio.wait((latest,))
 
-    async def commit(self, call: Call[Any], group: str, number: int, offset: int) -> None:
+    async def commit(self, services: RocketMQServices, client_id: str, group: str, number: int, offset: int) -> None:
         """Keep a member's word, unless it does not know yet that an operator has set the group elsewhere, or another
         member holds the queue. Raises InvalidName, OffsetOutOfRange, and what `Groups.commit` raises."""
-        services, client_id = call.services, call.connection.client_id
         check_group_name(group)
         if offset < 0:
             raise OffsetOutOfRange(f"offset {offset} is below 0")
+        place = _Place(group, number)
+        self._noted.pop(place, None)
         holder = services.locks.holder(group, number)
         if services.resets.ignores(group, number, offset) or (client_id and holder not in (None, client_id)):
             return
-        done = self._begin((group, number))
+        done = self._begin(place)
         try:
             await services.groups.commit(group, None, {number: GroupOffset(offset)}, client=client_id)
         finally:
-            self._end((group, number), done)
+            self._end(place, done)
+
+    def note(self, services: RocketMQServices, client_id: str, group: str, number: int, offset: int) -> None:
+        """The same, a moment later, for a word that nobody waits for. Hot path."""
+        known = services.groups.offsets(group).get(number)
+        if known is not None and known.offset == offset:
+            return
+        self._noted[_Place(group, number)] = _Word(services, client_id, offset)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(KEEP_AFTER_S, self._keep_noted)
+
+    async def close(self) -> None:
+        """Keep what was noted."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._keep_noted()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    def _keep_noted(self) -> None:
+        self._timer = None
+        for place in list(self._noted):
+            task = asyncio.create_task(self._keep(place))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _keep(self, place: _Place) -> None:
+        word = self._noted.pop(place, None)
+        if word is None:
+            return
+        try:
+            await self.commit(word.services, word.client_id, place.group, place.number, word.offset)
+        except BraidError as error:
+            _logger.info("how far a group has come was not kept", group=place.group, reason=error.message)
 
     def _begin(self, place: _Place) -> "asyncio.Future[None]":
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -83,6 +83,7 @@ class RocketMQListener(FramedListener):
     async def close(self) -> None:
         self._notices.close()
         await super().close()
+        await self.services.commits.close()
 
     def _connect(self, advertise: Callable[[Address], Address]) -> Connection:
         return Connection(self, advertise)

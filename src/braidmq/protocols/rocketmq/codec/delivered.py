@@ -26,26 +26,25 @@ _SHORT: Final = struct.Struct(">h")
 _IPV4_FRESH_BYTES: Final = FRESH.size + 4
 _AROUND_BYTES: Final = _FIXED.size + 1 + 2
 _PLAIN_MASK: Final = ~(COMPRESSED | COMPRESSION_MASK)
-_OTHERWISE: Final = frozenset({ATTEMPT_HEADER, BORN_HEADER})
 
 
 def encode_record(
     record: Record, topic: bytes, queue_id: int, physical_offset: int, store_host: Host, added: bytes
 ) -> bytes | None:
     """The message with the properties `added`; None where the general way must be gone."""
-    own: bytes | None = None
+    own = b""
     pieces: list[bytes] = []
     for name, value in record.headers:
-        if value is None or name in _OTHERWISE:
-            return None
         if name == ROCKETMQ_HEADER:
-            own = value
+            own = value or b""
+        elif value is None or name in (ATTEMPT_HEADER, BORN_HEADER):
+            return None
         else:
-            pieces += (name.encode(), b"\x01", value, b"\x02")
-    if own is None or len(own) != _IPV4_FRESH_BYTES or own[0] != FRESH_KIND or len(store_host.ip) != 4:
+            pieces.append(b"%b\x01%b\x02" % (name.encode(), value))
+    if len(own) != _IPV4_FRESH_BYTES or own[0] != FRESH_KIND or len(store_host.ip) != 4:
         return None
     properties = b"".join(pieces)
-    count = len(pieces) >> 2
+    count = len(pieces)
     if properties.count(b"\x01") != count or properties.count(b"\x02") != count or len(topic) > TOPIC_BYTES_NARROW:
         return None
     if b"CLUSTER\x01" not in properties:

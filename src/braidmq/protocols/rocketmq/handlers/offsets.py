@@ -81,7 +81,8 @@ def _is_young(services: RocketMQServices, number: int) -> bool:
 @answers(RequestCode.UPDATE_CONSUMER_OFFSET, action=Action.CONSUME, resource=ResourceKind.GROUP)
 async def update_offset(call: Call[UpdateConsumerOffsetRequestHeader]) -> Answer:
     header = call.header
-    await call.services.commits.commit(call, header.consumer_group, _number(call), header.commit_offset)
+    services, client_id = call.services, call.connection.client_id
+    await services.commits.commit(services, client_id, header.consumer_group, _number(call), header.commit_offset)
     return Answer()
 
 

@@ -55,7 +55,7 @@ def pull(call: Call[PullMessageRequestHeader]) -> Result:
         services.resets.taken(group, number)
         return _moved(call, number, reset)
     if header.sys_flag & COMMIT_FLAG and header.commit_offset >= 0:
-        return _commit_and_pull(call, topic, number, chosen)
+        services.commits.note(services, call.connection.client_id, group, number, header.commit_offset)
     return _pull(call, topic, number, chosen)
 
 
@@ -71,14 +71,6 @@ def _pull(call: Call[PullMessageRequestHeader], topic: Topic, number: int, chose
     if pulled is not None and (pulled.records or not is_waiting or pulled.next_offset > header.queue_offset):
         return _answer(call, topic, number, pulled)
     return _wait(call, topic, number, chosen)
-
-
-async def _commit_and_pull(
-    call: Call[PullMessageRequestHeader], topic: Topic, number: int, chosen: Filter
-) -> Answer | Later:
-    await call.services.commits.commit(call, call.header.consumer_group, number, call.header.commit_offset)
-    result = _pull(call, topic, number, chosen)
-    return result if isinstance(result, Answer | Later) else await result
 
 
 async def _wait(call: Call[PullMessageRequestHeader], topic: Topic, number: int, chosen: Filter) -> Answer | Later:
