@@ -5,6 +5,7 @@ moves that moment forward; every turn learns it anew from the store. So it makes
 """
 
 import asyncio
+import os
 import re
 from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
@@ -26,6 +27,7 @@ TURN_ROWS = 256
 LEASE_MS = 60_000
 """How long others leave what a node has claimed alone. Far longer than a turn: only a stop makes it run out."""
 
+_SECRET_BYTES: Final = 512
 _HANDLE: Final = re.compile("[0-9a-f]{32}")
 
 _logger = structlog.get_logger(__name__)
@@ -134,6 +136,21 @@ def parse_handle(handle: str) -> UUID:
     if _HANDLE.fullmatch(handle) is None:
         raise InvalidHandle(f"{handle[:64]!r} is not a handle that was given out here")
     return UUID(handle)
+
+
+class SecretNumbers:
+    """Numbers that nobody can guess, of at most 64 bits; taken from the system many at a time."""
+
+    def __init__(self) -> None:
+        self._left = b""
+
+    def below(self, end: int) -> int:
+        """A number below a power of two."""
+        if not self._left:
+            self._left = os.urandom(_SECRET_BYTES)
+        number = int.from_bytes(self._left[:8])
+        self._left = self._left[8:]
+        return number & end - 1
 
 
 class Ids:

@@ -4,6 +4,7 @@ One idea: all that is handed in together is one append, with one batch for each 
 it. Each message has a fate of its own: a message that its topic does not take does not hold up the others.
 """
 
+import asyncio
 import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple, Protocol
@@ -79,6 +80,7 @@ class Delivery:
         self._now_ms = now_ms
         self._draw = draw
         self._tally = tally
+        self._waiting: list[tuple[Parcel, asyncio.Future[Fate]]] = []
 
     def check(self, topic: Topic, message: Message) -> None:
         """Whether the topic takes such a message, as far as it can be told now. Raises what its publishing would."""
@@ -112,6 +114,28 @@ class Delivery:
                 else:
                     fates[place] = result
         return [fates[place] for place in range(len(parcels))]
+
+    async def deliver_one(self, parcel: Parcel) -> Fate:
+        """The fate of one parcel, which goes with all others of this moment."""
+        fate: asyncio.Future[Fate] = asyncio.get_running_loop().create_future()
+        self._waiting.append((parcel, fate))
+        if len(self._waiting) == 1:
+            await asyncio.sleep(0)  # those who come in the same moment have put theirs beside it by then
+            lot, self._waiting = self._waiting, []
+            await self._deliver_lot(lot)
+        return await fate
+
+    async def _deliver_lot(self, lot: Sequence[tuple[Parcel, "asyncio.Future[Fate]"]]) -> None:
+        try:
+            fates = await self.deliver([parcel for parcel, _ in lot])
+        except BaseException as error:
+            for _, told in lot:
+                if not told.done():
+                    told.set_exception(error)
+            raise
+        for (_, told), fate in zip(lot, fates, strict=True):
+            if not told.done():
+                told.set_result(fate)
 
     async def found(self, halves: Iterable[Half]) -> list[UUID]:
         """Those of the halves whose messages are in their topics already, by their ids. Each partition is read once,

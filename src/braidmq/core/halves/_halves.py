@@ -10,7 +10,6 @@ that comes back with an answer after all is heard as well.
 """
 
 import asyncio
-import random
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
@@ -19,7 +18,17 @@ from uuid import UUID
 import structlog
 from msgspec.structs import replace
 
-from braidmq.core.deferral import LEASE_MS, RETRY_MS, TURN_BYTES, TURN_ROWS, Alarm, Ids, handle_of, parse_handle
+from braidmq.core.deferral import (
+    LEASE_MS,
+    RETRY_MS,
+    TURN_BYTES,
+    TURN_ROWS,
+    Alarm,
+    Ids,
+    SecretNumbers,
+    handle_of,
+    parse_handle,
+)
 from braidmq.core.delivery import Delivered, Delivery, Parcel, pack, unpack, with_id
 from braidmq.core.halves import _steps as steps
 from braidmq.core.halves._fresh import EndedHalf, FreshHalves
@@ -58,7 +67,7 @@ UNKNOWN_RETRY_MS: Final = 10_000
 
 T = TypeVar("T")
 
-_secret = random.SystemRandom()
+_secret = SecretNumbers()
 _logger = structlog.get_logger(__name__)
 
 
@@ -129,7 +138,7 @@ class Halves:
         *,
         owner: str,
         limits: HalfLimits | None = None,
-        draw: Callable[[int], int] = _secret.randrange,
+        draw: Callable[[int], int] = _secret.below,
         tracer: Tracer = UNTRACED,
     ) -> None:
         self._rows = rows
@@ -290,7 +299,7 @@ class Halves:
             self._counts["rolled_back"] += 1
             self._note(TraceKind.ROLLED_BACK, half)
             return Ended(half.message_id, committed=False, repeated=False)
-        (fate,) = await self._delivery.deliver([Parcel(half.topic_id, half.partition, half.content)])
+        fate = await self._delivery.deliver_one(Parcel(half.topic_id, half.partition, half.content))
         if not isinstance(fate, Delivered):
             self._fresh.reopen(half)
             self._fresh.forget(half.id)

@@ -7,7 +7,6 @@ makes the next life append the same message, with the same id, once more.
 Recalling removes the row, and a claim makes that impossible: whichever is first in the database counts.
 """
 
-import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final, NamedTuple, Protocol
@@ -16,7 +15,17 @@ from uuid import UUID
 import structlog
 from msgspec.structs import replace
 
-from braidmq.core.deferral import LEASE_MS, RETRY_MS, TURN_BYTES, TURN_ROWS, Alarm, Ids, handle_of, parse_handle
+from braidmq.core.deferral import (
+    LEASE_MS,
+    RETRY_MS,
+    TURN_BYTES,
+    TURN_ROWS,
+    Alarm,
+    Ids,
+    SecretNumbers,
+    handle_of,
+    parse_handle,
+)
 from braidmq.core.delivery import Delivered, Delivery, Parcel, pack, unpack, with_id
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.core.timing import Clock
@@ -38,7 +47,7 @@ DELAY_MAX_MS: Final = 40 * 24 * 60 * 60 * 1000
 UNKNOWN_RETRY_MS: Final = 10_000
 """A topic that is not known here may have been made on another node just now: it is looked for once more."""
 
-_secret = random.SystemRandom()
+_secret = SecretNumbers()
 _logger = structlog.get_logger(__name__)
 
 
@@ -83,7 +92,7 @@ class Timers:
         *,
         owner: str,
         delay_max_ms: int = DELAY_MAX_MS,
-        draw: Callable[[int], int] = _secret.randrange,
+        draw: Callable[[int], int] = _secret.below,
         tracer: Tracer = UNTRACED,
     ) -> None:
         self._rows = rows
