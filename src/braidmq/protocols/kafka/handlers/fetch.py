@@ -145,11 +145,14 @@ class _Fetch:
             if not arrived.done():
                 arrived.set_result(None)
 
+        numbers = {read.number: read.bounds for read in self._reads if read.number >= 0}
         try:
-            watch = self._log.watch([read.number for read in self._reads if read.number >= 0], on_data)
+            watch = self._log.watch(numbers, on_data)
         except BraidError:
             return  # a topic went away; reading again says so
         try:
+            if any(self._log.bounds(number) != bounds for number, bounds in numbers.items()):
+                return  # it came while the disk was read for another partition
             await asyncio.wait((arrived,), timeout=timeout_s)
         finally:
             watch.cancel()
