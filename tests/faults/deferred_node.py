@@ -42,6 +42,8 @@ async def half(node: Node, topic: Topic, id: str) -> None:
     handle, _ = await node.halves.prepare(topic, Message.create(b"x", id=id), group="g")
     tell("prepared", id)
     commit = random.random() < 0.5
+    if not commit:
+        tell("rolling-back", id)
     await node.halves.end(handle, commit=commit, group="g")
     tell("commit" if commit else "rollback", id)
 
