@@ -25,8 +25,6 @@ RowT = TypeVar("RowT", bound=Timer | Half)
 _BYTES_COLUMNS = ("message_id", "group")
 """Clients' text, any text: kept as bytes, because a database's text does not take every character."""
 
-_FIXED = ("id", "content")
-
 
 class Page(NamedTuple):
     """What a listing is to hold: rows after one, in the order of their ids, and so of their times."""
@@ -52,10 +50,9 @@ class DeferredRows(Generic[RowT]):
         self._deleting: Gathering[list[UUID]] = Gathering(self._delete)
         self._table = table
         self._kind = kind
-        changing = [column.name for column in table.c if column.name not in _FIXED]
+        self._changing = [column.name for column in table.c if column.name != "id"]
+        self._updates: dict[tuple[str, ...], sa.Update] = {}
         self._insert = sa.insert(table)
-        self._update = self._update_of(changing)
-        self._update_whole = self._update_of([*changing, "content"])
         self._removal = sa.delete(table).where(table.c.id == sa.bindparam("of_id"))
 
     async def add(self, row: RowT) -> None:
@@ -131,12 +128,15 @@ class DeferredRows(Generic[RowT]):
         """Rows without their contents."""
         return await self._store.read(lambda connection: self._page(connection, page))
 
-    def _update_of(self, names: Sequence[str]) -> sa.Update:
-        return (
-            sa.update(self._table)
-            .where(self._table.c.id == sa.bindparam("of_id"))
-            .values({name: sa.bindparam(name) for name in names})
-        )
+    def _update_of(self, names: tuple[str, ...]) -> sa.Update:
+        """Of these columns only: most changes are of two or three, and a row has a dozen."""
+        if (known := self._updates.get(names)) is None:
+            known = self._updates[names] = (
+                sa.update(self._table)
+                .where(self._table.c.id == sa.bindparam("of_id"))
+                .values({name: sa.bindparam(name) for name in names})
+            )
+        return known
 
     def _next_wake_ms(self, connection: sa.Connection) -> int:
         wake = self._table.c.wake_ms
@@ -174,14 +174,14 @@ class DeferredRows(Generic[RowT]):
         gone = [row.id for row, new in pairs if new is None]
         if gone:
             connection.execute(sa.delete(self._table).where(self._table.c.id.in_(gone)))
-        for statement, whole in ((self._update, False), (self._update_whole, True)):
-            values = [
-                _values(new, with_content=whole) | {"of_id": new.id}
-                for old, new in kept
-                if new != old and (old.content != new.content) is whole
-            ]
-            if values:
-                connection.execute(statement, values)
+        by_columns: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+        for old, new in kept:
+            names = tuple(name for name in self._changing if getattr(old, name) != getattr(new, name))
+            if names:
+                values = {name: _value(name, getattr(new, name)) for name in names}
+                by_columns.setdefault(names, []).append(values | {"of_id": new.id})
+        for names, rows_values in by_columns.items():
+            connection.execute(self._update_of(names), rows_values)
         return [new for _, new in kept]
 
     def _page(self, connection: sa.Connection, page: Page) -> list[RowT]:
@@ -223,13 +223,11 @@ class HalfRows(DeferredRows[Half]):
         super().__init__(store, tables.halves, Half, synced=synced)
 
 
-def _values(row: Timer | Half, *, with_content: bool = True) -> dict[str, Any]:
-    values = msgspec.structs.asdict(row)
-    for name in _BYTES_COLUMNS:
-        if name in values:
-            values[name] = values[name].encode()
-    if "state" in values:
-        values["state"] = str(values["state"])
-    if not with_content:
-        del values["content"], values["id"]
-    return values
+def _values(row: Timer | Half) -> dict[str, Any]:
+    return {name: _value(name, value) for name, value in msgspec.structs.asdict(row).items()}
+
+
+def _value(name: str, value: Any) -> Any:
+    if name in _BYTES_COLUMNS:
+        return value.encode()
+    return str(value) if name == "state" else value
