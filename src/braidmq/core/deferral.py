@@ -7,15 +7,16 @@ moves that moment forward; every turn learns it anew from the store. So it makes
 import asyncio
 import os
 import re
-from collections.abc import Awaitable, Callable
-from typing import Final, Protocol
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final, Protocol, TypeVar
 from uuid import UUID
 
 import structlog
 
 from braidmq.core.timing import Clock, Deadline
-from braidmq.model import NEVER_MS, BraidError, deferred_id
+from braidmq.model import NEVER_MS, BraidError, Half, Timer, deferred_id
 from braidmq.model.errors import InvalidHandle
+from braidmq.store import Page
 
 LOOK_MS = 10_000
 """How long an idle node goes without looking: other nodes may have died with rows in hand, clocks may have jumped."""
@@ -26,6 +27,11 @@ TURN_BYTES = 8 << 20
 TURN_ROWS = 256
 LEASE_MS = 60_000
 """How long others leave what a node has claimed alone. Far longer than a turn: only a stop makes it run out."""
+
+UNKNOWN_RETRY_MS: Final = 10_000
+"""A topic that is not known here may have been made on another node just now: it is looked for once more."""
+
+RowT = TypeVar("RowT", bound=Timer | Half)
 
 _SECRET_BYTES: Final = 512
 _HANDLE: Final = re.compile("[0-9a-f]{32}")
@@ -136,6 +142,30 @@ def parse_handle(handle: str) -> UUID:
     if _HANDLE.fullmatch(handle) is None:
         raise InvalidHandle(f"{handle[:64]!r} is not a handle that was given out here")
     return UUID(handle)
+
+
+class Rows(Protocol[RowT]):
+    """Where what is deferred is kept; see `store.DeferredRows`."""
+
+    async def add(self, row: RowT) -> None: ...
+
+    async def next_wake_ms(self) -> int: ...
+
+    async def claim(
+        self, now_ms: int, change: Callable[[RowT], RowT | None], *, rows_max: int, bytes_max: int
+    ) -> tuple[list[RowT], int]: ...
+
+    async def revise(self, ids: Iterable[UUID], change: Callable[[RowT], RowT | None]) -> list[RowT]: ...
+
+    async def delete(self, ids: Iterable[UUID]) -> None: ...
+
+    async def wake_claims(self, owner: str, now_ms: int, lease_ms: int) -> None: ...
+
+    async def find(self, id: UUID) -> RowT | None: ...
+
+    async def page(self, page: Page) -> list[RowT]: ...
+
+    async def latest_id(self) -> UUID | None: ...
 
 
 class SecretNumbers:

@@ -4,7 +4,6 @@ One idea: all that is handed in together is one append, with one batch for each 
 it. Each message has a fate of its own: a message that its topic does not take does not hold up the others.
 """
 
-import asyncio
 import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple, Protocol
@@ -19,6 +18,7 @@ from braidmq.log import Appended, Log
 from braidmq.model import BORN_HEADER, ID_HEADER, BraidError, Half, Message, Topic
 from braidmq.model.errors import DamagedLog, InvalidBatch, OffsetOutOfRange, UnknownPartition, UnknownTopic
 from braidmq.records import Batch, batch_messages, parse_batch, read_records
+from braidmq.store import Gathering
 
 READ_BYTES: Final = 1 << 20
 _OVERHEAD_BYTES: Final = 128
@@ -80,7 +80,7 @@ class Delivery:
         self._now_ms = now_ms
         self._draw = draw
         self._tally = tally
-        self._waiting: list[tuple[Parcel, asyncio.Future[Fate]]] = []
+        self._single: Gathering[Parcel, Fate] = Gathering(self.deliver)
 
     def check(self, topic: Topic, message: Message) -> None:
         """Whether the topic takes such a message, as far as it can be told now. Raises what its publishing would."""
@@ -117,25 +117,7 @@ class Delivery:
 
     async def deliver_one(self, parcel: Parcel) -> Fate:
         """The fate of one parcel, which goes with all others of this moment."""
-        fate: asyncio.Future[Fate] = asyncio.get_running_loop().create_future()
-        self._waiting.append((parcel, fate))
-        if len(self._waiting) == 1:
-            await asyncio.sleep(0)  # those who come in the same moment have put theirs beside it by then
-            lot, self._waiting = self._waiting, []
-            await self._deliver_lot(lot)
-        return await fate
-
-    async def _deliver_lot(self, lot: Sequence[tuple[Parcel, "asyncio.Future[Fate]"]]) -> None:
-        try:
-            fates = await self.deliver([parcel for parcel, _ in lot])
-        except BaseException as error:
-            for _, told in lot:
-                if not told.done():
-                    told.set_exception(error)
-            raise
-        for (_, told), fate in zip(lot, fates, strict=True):
-            if not told.done():
-                told.set_result(fate)
+        return await self._single.put(parcel)
 
     async def found(self, halves: Iterable[Half]) -> list[UUID]:
         """Those of the halves whose messages are in their topics already, by their ids. Each partition is read once,

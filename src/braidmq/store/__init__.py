@@ -6,6 +6,7 @@ through a store.
 
 from braidmq.store._catalog import Catalog
 from braidmq.store._deferred import HalfRows, Page, TimerRows
+from braidmq.store._gathering import Gathering
 from braidmq.store._group_states import GroupStates, PendingOffset
 from braidmq.store._memory import (
     Change,
@@ -23,6 +24,7 @@ from braidmq.store._transactions import TransactionRows
 __all__ = [
     "Catalog",
     "Change",
+    "Gathering",
     "GroupChanged",
     "GroupStates",
     "HalfRows",

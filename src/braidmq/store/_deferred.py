@@ -46,8 +46,8 @@ class DeferredRows(Generic[RowT]):
     def __init__(self, store: Store, table: sa.Table, kind: type[RowT], *, synced: bool = True) -> None:
         self._store = store
         self._synced = synced
-        self._adding: Gathering[RowT] = Gathering(self._add)
-        self._deleting: Gathering[list[UUID]] = Gathering(self._delete)
+        self._adding: Gathering[RowT, None] = Gathering(self._add)
+        self._deleting: Gathering[list[UUID], None] = Gathering(self._delete)
         self._table = table
         self._kind = kind
         self._changing = [column.name for column in table.c if column.name != "id"]
@@ -58,9 +58,10 @@ class DeferredRows(Generic[RowT]):
     async def add(self, row: RowT) -> None:
         await self._adding.put(row)
 
-    async def _add(self, rows: list[RowT]) -> None:
+    async def _add(self, rows: list[RowT]) -> list[None]:
         values = [_values(row) for row in rows]
         await self._write(lambda connection: connection.execute(self._insert, values) and None)
+        return [None] * len(rows)
 
     async def _write(self, work: Work[T]) -> T:
         return await self._store.write(work, synced=self._synced)
@@ -99,9 +100,10 @@ class DeferredRows(Generic[RowT]):
         """Doing it again changes nothing."""
         await self._deleting.put(list(ids))
 
-    async def _delete(self, lots: list[list[UUID]]) -> None:
+    async def _delete(self, lots: list[list[UUID]]) -> list[None]:
         values = [{"of_id": each} for lot in lots for each in lot]
         await self._write(lambda connection: connection.execute(self._removal, values) and None)
+        return [None] * len(lots)
 
     async def wake_claims(self, owner: str, now_ms: int, lease_ms: int) -> None:
         """Let what this owner has claimed in an earlier life be looked at now."""

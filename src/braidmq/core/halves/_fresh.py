@@ -57,9 +57,9 @@ class FreshHalves:
         self._ended.pop(half.id, None)
         self.add(half)
 
-    def forget(self, half_id: UUID) -> None:
+    def forget_end(self, half_id: UUID) -> None:
         """It ends by way of the store."""
-        self._remove(half_id)
+        self._ended.pop(half_id, None)
 
     def ended(self, half_id: UUID, now_ms: int) -> EndedHalf | None:
         ended = self._ended.get(half_id)

@@ -10,7 +10,7 @@ that comes back with an answer after all is heard as well.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from uuid import UUID
@@ -23,8 +23,10 @@ from braidmq.core.deferral import (
     RETRY_MS,
     TURN_BYTES,
     TURN_ROWS,
+    UNKNOWN_RETRY_MS,
     Alarm,
     Ids,
+    Rows,
     SecretNumbers,
     handle_of,
     parse_handle,
@@ -62,37 +64,11 @@ from braidmq.store import Page
 RECENT_MS: Final = 60_000
 """How far before its latest half a last life is looked through for what it appended and could not note."""
 PAGE_ROWS: Final = 500
-UNKNOWN_RETRY_MS: Final = 10_000
-"""A topic that is not known here may have been made on another node just now: it is looked for once more."""
 
 T = TypeVar("T")
 
 _secret = SecretNumbers()
 _logger = structlog.get_logger(__name__)
-
-
-class Rows(Protocol):
-    """Where halves are kept; see `store.HalfRows`."""
-
-    async def add(self, row: Half) -> None: ...
-
-    async def next_wake_ms(self) -> int: ...
-
-    async def claim(
-        self, now_ms: int, change: Callable[[Half], Half | None], *, rows_max: int, bytes_max: int
-    ) -> tuple[list[Half], int]: ...
-
-    async def revise(self, ids: Iterable[UUID], change: Callable[[Half], Half | None]) -> list[Half]: ...
-
-    async def wake_claims(self, owner: str, now_ms: int, lease_ms: int) -> None: ...
-
-    async def delete(self, ids: Iterable[UUID]) -> None: ...
-
-    async def find(self, id: UUID) -> Half | None: ...
-
-    async def page(self, page: Page) -> list[Half]: ...
-
-    async def latest_id(self) -> UUID | None: ...
 
 
 class Question(NamedTuple):
@@ -132,7 +108,7 @@ class Halves:
 
     def __init__(
         self,
-        rows: Rows,
+        rows: Rows[Half],
         delivery: Delivery,
         clock: Clock,
         *,
@@ -301,8 +277,7 @@ class Halves:
             return Ended(half.message_id, committed=False, repeated=False)
         fate = await self._delivery.deliver_one(Parcel(half.topic_id, half.partition, half.content))
         if not isinstance(fate, Delivered):
-            self._fresh.reopen(half)
-            self._fresh.forget(half.id)
+            self._fresh.forget_end(half.id)
             return await self._end(half.id, commit=True, group=None, asked=True)
         self._counts["committed"] += 1
         self._note(TraceKind.COMMITTED, half, delivered=fate)

@@ -7,9 +7,9 @@ makes the next life append the same message, with the same id, once more.
 Recalling removes the row, and a claim makes that impossible: whichever is first in the database counts.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 from uuid import UUID
 
 import structlog
@@ -20,8 +20,10 @@ from braidmq.core.deferral import (
     RETRY_MS,
     TURN_BYTES,
     TURN_ROWS,
+    UNKNOWN_RETRY_MS,
     Alarm,
     Ids,
+    Rows,
     SecretNumbers,
     handle_of,
     parse_handle,
@@ -44,33 +46,9 @@ from braidmq.model.errors import (
 from braidmq.store import Page
 
 DELAY_MAX_MS: Final = 40 * 24 * 60 * 60 * 1000
-UNKNOWN_RETRY_MS: Final = 10_000
-"""A topic that is not known here may have been made on another node just now: it is looked for once more."""
 
 _secret = SecretNumbers()
 _logger = structlog.get_logger(__name__)
-
-
-class Rows(Protocol):
-    """Where timers are kept; see `store.TimerRows`."""
-
-    async def add(self, row: Timer) -> None: ...
-
-    async def next_wake_ms(self) -> int: ...
-
-    async def claim(
-        self, now_ms: int, change: Callable[[Timer], Timer | None], *, rows_max: int, bytes_max: int
-    ) -> tuple[list[Timer], int]: ...
-
-    async def revise(self, ids: Iterable[UUID], change: Callable[[Timer], Timer | None]) -> list[Timer]: ...
-
-    async def delete(self, ids: Iterable[UUID]) -> None: ...
-
-    async def wake_claims(self, owner: str, now_ms: int, lease_ms: int) -> None: ...
-
-    async def find(self, id: UUID) -> Timer | None: ...
-
-    async def page(self, page: Page) -> list[Timer]: ...
 
 
 class Taken(NamedTuple):
@@ -86,7 +64,7 @@ class Timers:
 
     def __init__(
         self,
-        rows: Rows,
+        rows: Rows[Timer],
         delivery: Delivery,
         clock: Clock,
         *,
