@@ -17,7 +17,7 @@ from braidmq.core.loads import Loaded, loaded, partition_for
 from braidmq.log import Appended, Log
 from braidmq.model import BORN_HEADER, ID_HEADER, BraidError, Half, Message, Topic
 from braidmq.model.errors import DamagedLog, InvalidBatch, OffsetOutOfRange, UnknownPartition, UnknownTopic
-from braidmq.records import Batch, batch_messages, parse_batch, read_records
+from braidmq.records import Batch, batch_messages, batches_in, read_records
 from braidmq.store import Gathering
 
 READ_BYTES: Final = 1 << 20
@@ -140,10 +140,7 @@ class Delivery:
             offset = self._log.bounds(number).end if begin is None else begin.offset
             found: list[UUID] = []
             while data := (await self._log.read(number, offset, READ_BYTES)).data:
-                position = 0
-                while position < len(data):
-                    batch = parse_batch(data, position)
-                    position += batch.size_bytes
+                for batch in batches_in(data):
                     offset = batch.last_offset + 1
                     if not batch.is_control:
                         ids = (

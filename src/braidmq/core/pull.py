@@ -16,7 +16,7 @@ from braidmq.core.filters import Everything, Filter
 from braidmq.log import Bounds, Fetched, Log
 from braidmq.model import BraidError
 from braidmq.model.errors import InvalidBatch, OffsetOutOfRange
-from braidmq.records import Batch, Marker, Record, parse_batch, read_marker, read_records
+from braidmq.records import Batch, Marker, Record, batches_in, read_marker, read_records
 
 FIRST_READ_BYTES: Final = 48 << 10
 READ_BYTES: Final = 128 << 10
@@ -221,11 +221,8 @@ class _Search:
 def batches_of(fetched: Fetched) -> Iterator[tuple[Batch, bool]]:
     """The batches that were read, and of each whether readers of committed messages see it: no markers, nothing of
     aborted transactions."""
-    position = 0
     aborted = {(each.producer_id, each.first_offset) for each in fetched.aborted}
-    while position < len(fetched.data):
-        batch = parse_batch(fetched.data, position)
-        position += batch.size_bytes
+    for batch in batches_in(fetched.data):
         if batch.is_control:
             if aborted and _is_abort(batch):
                 aborted -= set(sorted(_begun_before(aborted, batch))[:1])

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from braidmq.model.errors import CorruptBatch, InvalidBatch, UnsupportedCompression
-from braidmq.records._batch import CODEC_MASK, Batch, Buffer, parse_batch
+from braidmq.records._batch import CODEC_MASK, Batch, Buffer, batches_in
 from braidmq.records._codecs import Codec, compress, decompress
 from braidmq.records._records import RECORDS_BYTES_MAX, Record, build_batch, read_records
 
@@ -48,10 +48,7 @@ def upgrade_message_set(data: Buffer, bytes_max: int = RECORDS_BYTES_MAX) -> Bat
 def downgrade_batches(data: Buffer, magic: int, from_offset: int) -> bytes:
     """The messages from the offset on, in an old format. Headers are lost, and control records are left out."""
     sets = []
-    position = 0
-    while position < len(data):
-        batch = parse_batch(data, position)
-        position += batch.size_bytes
+    for batch in batches_in(data):
         if not batch.is_control:
             records = [record for record in read_records(batch) if record.offset >= from_offset]
             if records:

@@ -32,7 +32,7 @@ from braidmq.model import (
     retry_topic_name,
 )
 from braidmq.model.errors import OffsetOutOfRange, UnknownMessage, UnknownPartition, UnknownTopic
-from braidmq.records import messages_of, parse_batch
+from braidmq.records import batches_in, messages_of
 
 READ_BYTES: Final = 1 << 20
 SCAN_BYTES: Final = 8 << 20
@@ -252,10 +252,7 @@ class DeadLetters:
         offset = max(offset, self._log.bounds(number).start)
         data = (await self._log.read(number, offset, READ_BYTES)).data if offset < end else b""
         letters: list[DeadLetter] = []
-        position = 0
-        while position < len(data):
-            batch = parse_batch(data, position)
-            position += batch.size_bytes
+        for batch in batches_in(data):
             messages = () if batch.is_control else messages_of(batch, topic.name, partition)
             letters += [_letter(partition, each) for each in messages if offset <= each.offset < end]
             cursor = cursor._replace(next=Place(partition, batch.last_offset + 1))

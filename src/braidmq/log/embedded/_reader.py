@@ -22,7 +22,7 @@ from braidmq.log.embedded._manifest import Damage
 from braidmq.log.embedded._partition import PartitionLog, Place
 from braidmq.log.embedded._segment import GLANCE, READ_AHEAD_BYTES, Segment, check_batch, scan_headers
 from braidmq.model.errors import DamagedLog, OffsetOutOfRange
-from braidmq.records import BATCH_HEADER_BYTES, BATCH_OVERHEAD_BYTES, parse_batch
+from braidmq.records import BATCH_HEADER_BYTES, BATCH_OVERHEAD_BYTES, batches_in
 
 NOTHING = Fetched(b"")
 LOOK_BYTES = 64 * 1024
@@ -360,11 +360,8 @@ def _latest_within(
         fetched = yield from read_steps(disk, partition, offset, TIME_SCAN_BYTES, committed=False)
         if not fetched.data:
             break
-        position = 0
-        while position < len(fetched.data):
-            batch = parse_batch(fetched.data, position)
+        for batch in batches_in(fetched.data):
             latest = latest_of(batch, partition.start_offset, latest)
-            position += batch.size_bytes
             offset = batch.last_offset + 1
     return latest
 
@@ -386,13 +383,10 @@ def _offset_before_time(segment: Segment, timestamp_ms: int) -> Generator[Reques
 
 def _first_not_older(fetched: Fetched, timestamp_ms: int, start_offset: int) -> tuple[TimedOffset | None, int]:
     """The first record of the batches that is late enough, and the offset behind them."""
-    position = 0
     next_offset = 0
-    while position < len(fetched.data):
-        batch = parse_batch(fetched.data, position)
+    for batch in batches_in(fetched.data):
         if (found := first_not_older(batch, timestamp_ms, start_offset)) is not None:
             return found, batch.last_offset + 1
-        position += batch.size_bytes
         next_offset = batch.last_offset + 1
     return None, next_offset
 

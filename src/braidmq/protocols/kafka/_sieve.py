@@ -12,7 +12,16 @@ from braidmq.core.filters import Filter
 from braidmq.log import AbortedTransaction, Fetched
 from braidmq.model.errors import InvalidBatch
 from braidmq.protocols.kafka.codec import Buffer
-from braidmq.records import Batch, Record, batch_prefix, build_batch, parse_batch, read_records, with_append_time
+from braidmq.records import (
+    Batch,
+    Record,
+    batch_prefix,
+    batches_in,
+    build_batch,
+    parse_batch,
+    read_records,
+    with_append_time,
+)
 
 LOOKED_AT_BYTES_MAX: Final = 32 << 20
 """How much one fetch goes through without finding enough, before its client is told how far it came."""
@@ -59,10 +68,7 @@ class Sieve:
         """Look through what was read at `offset`."""
         self._aborted.update(dict.fromkeys(fetched.aborted))
         self._looked_at_bytes += len(fetched.data)
-        position = 0
-        while position < len(fetched.data):
-            batch = parse_batch(fetched.data, position)
-            position += batch.size_bytes
+        for batch in batches_in(fetched.data):
             self.offset = batch.last_offset + 1
             self._leader_epoch = batch.leader_epoch
             self._take_batch(batch)

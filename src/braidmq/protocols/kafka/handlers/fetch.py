@@ -29,7 +29,7 @@ from braidmq.protocols.kafka._sessions import FINAL_EPOCH, INITIAL_EPOCH, FetchS
 from braidmq.protocols.kafka._sieve import Sieve
 from braidmq.protocols.kafka.codec import NO_UUID, ApiKey, Buffer, ErrorCode
 from braidmq.protocols.kafka.codec.messages.fetch import FetchRequest, FetchResponse
-from braidmq.records import Codec, downgrade_batches, parse_batch
+from braidmq.records import Codec, batches_in, downgrade_batches
 
 _READ_COMMITTED: Final = 1
 _BATCHES_MIN_VERSION: Final = 4
@@ -344,19 +344,11 @@ def _has_news(read: _Read) -> bool:
 
 
 def _offset_behind(records: Buffer) -> int:
-    position = offset = 0
-    while position < len(records):
-        batch = parse_batch(records, position)
-        position += batch.size_bytes
+    offset = 0
+    for batch in batches_in(records):
         offset = batch.last_offset + 1
     return offset
 
 
 def _has_zstd(records: Buffer) -> bool:
-    position = 0
-    while position < len(records):
-        batch = parse_batch(records, position)
-        if batch.codec is Codec.ZSTD:
-            return True
-        position += batch.size_bytes
-    return False
+    return any(batch.codec is Codec.ZSTD for batch in batches_in(records))
