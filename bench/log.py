@@ -366,7 +366,10 @@ def main(arguments: list[str] | None = None) -> int:
     figures = uvloop.run(run(options.what or list(BENCHES), options.folder, options.rounds, options.size_mib * MIB))
     print_figures(figures)
     if options.write:
-        write_figures("log", "The embedded log against bare system calls", "./braid bench log --write", figures)
+        key, title = "log", "The embedded log against bare system calls"
+        if options.what:  # a section of its own: figures of another day stay where they are
+            key, title = "-".join(("log", *options.what)), f"{title}: {', '.join(options.what)}"
+        write_figures(key, title, " ".join(("./braid bench log", *options.what, "--write")), figures)
     return 0 if all(figure.reached for figure in figures) else 1
 
 
