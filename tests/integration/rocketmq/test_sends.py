@@ -381,6 +381,21 @@ async def test_a_reply_goes_to_the_producer_that_waits_for_it(node: Node, peer: 
     assert "asker" in (gone.remark or "")
 
 
+async def test_a_producer_that_asks_is_known_before_its_first_heartbeat(node: Node, peer: Peer) -> None:
+    asker = await another(node)
+    asker.answer = lambda _: Command(code=0)
+    asking = {"REPLY_TO_CLIENT": "asker", "CORRELATION_ID": "c1"}
+    await asker.publish(TOPIC, b"the question", properties=asking)
+    properties = {"REPLY_TO_CLIENT": "asker", "CORRELATION_ID": "c1", "MSG_TYPE": "reply"}
+    answer = await peer.request(
+        RequestCode.SEND_REPLY_MESSAGE, sending("DefaultCluster_REPLY_TOPIC", properties=properties), b"the reply"
+    )
+    assert answer.code == 0
+    assert [each.body for each in asker.heard] == [b"the reply"]
+    await asker.close()
+    await until(lambda: node.members.producer_named("asker") is None)
+
+
 async def test_a_message_that_was_sent_wakes_who_waits_for_it(node: Node, peer: Peer) -> None:
     await peer.publish(TOPIC, b"first")
     reader = await another(node)

@@ -1,15 +1,37 @@
-"""Telling consumers that their group has changed, and striking those that are silent."""
+"""Clients as members of groups: who they are, telling them that their group has changed, striking the silent."""
 
 import asyncio
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 from braidmq.core.members import Member
+from braidmq.protocols.rocketmq._call import Call
 from braidmq.protocols.rocketmq._connection import Connection
 from braidmq.protocols.rocketmq._services import RocketMQServices
 from braidmq.protocols.rocketmq.codec import RequestCode
 
+REPLY_TO_PROPERTY: Final = "REPLY_TO_CLIENT"
+
 _EXPIRE_S: Final = 10.0
+
+
+def member_of(call: Call[Any], client_id: str, group: str) -> Member:
+    """The client behind this call, in a group."""
+    return Member(
+        id=client_id,
+        group=group,
+        address=str(call.connection.peer),
+        channel=call.connection,
+        language=call.command.language.name,
+        version=call.command.version,
+    )
+
+
+def note_asker(call: Call[Any], client_id: str, group: str) -> None:
+    """A producer that waits for a reply can be reached at once: its first heartbeat may come after the reply."""
+    members = call.services.members
+    if client_id and members.producer_named(client_id) is None:
+        members.add_producer(member_of(call, client_id, group))
 
 
 class MemberNotices:

@@ -7,12 +7,13 @@ client has is not asked: its whole subscription comes each time, and that is com
 from collections.abc import Iterable
 
 from braidmq.core.access import Action, ResourceKind
-from braidmq.core.members import Interest, Member
+from braidmq.core.members import Interest
 from braidmq.model import DEFAULT_INSTANCE, Group
 from braidmq.model.errors import InvalidName
 from braidmq.model.names import RETRY_TOPIC_PREFIX
 from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._filters import filter_of, kind_of
+from braidmq.protocols.rocketmq._members import member_of
 from braidmq.protocols.rocketmq._operations import Result, answers
 from braidmq.protocols.rocketmq._services import RocketMQServices
 from braidmq.protocols.rocketmq.codec import RequestCode, ResponseCode, decode_body, encode_body
@@ -41,7 +42,7 @@ def heartbeat(call: Call[HeartbeatRequestHeader]) -> Result:
         services.members.lost(call.connection)  # a connection is one client: it has another name now
     call.connection.client_id = beat.client_id
     for producer in beat.producer_data_set:
-        services.members.add_producer(_member(call, beat.client_id, producer.group_name))
+        services.members.add_producer(member_of(call, beat.client_id, producer.group_name))
     new = [each.group_name for each in beat.consumer_data_set if not _is_known(services, each.group_name)]
     if new:
         return _make_and_enrol(call, beat, new)
@@ -79,7 +80,7 @@ def _enrol(call: Call[HeartbeatRequestHeader], beat: HeartbeatData) -> Answer:
     if call.connection.is_gone:
         return Answer()  # it left while its group was made, and nobody would notice any more that it is not there
     for consumer in beat.consumer_data_set:
-        member = _member(call, beat.client_id, consumer.group_name)
+        member = member_of(call, beat.client_id, consumer.group_name)
         member.interests = {each.topic: interest_of(each) for each in consumer.subscription_data_set}
         member.is_broadcast = consumer.message_model is MessageModel.BROADCASTING
         member.traits = _traits(consumer)
@@ -99,17 +100,6 @@ def _traits(consumer: ConsumerData) -> dict[str, str]:
         "consumeFromWhere": consumer.consume_from_where,
     }
     return {name: value.value for name, value in said.items() if value is not None}
-
-
-def _member(call: Call[HeartbeatRequestHeader], client_id: str, group: str) -> Member:
-    return Member(
-        id=client_id,
-        group=group,
-        address=str(call.connection.peer),
-        channel=call.connection,
-        language=call.command.language.name,
-        version=call.command.version,
-    )
 
 
 @answers(RequestCode.UNREGISTER_CLIENT, action=Action.CONSUME, resource=ResourceKind.GROUP)

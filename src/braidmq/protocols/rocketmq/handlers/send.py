@@ -15,6 +15,7 @@ from braidmq.model.errors import InvalidMessage, InvalidName, NotPermitted, Unkn
 from braidmq.model.names import DEAD_LETTER_TOPIC_PREFIX, RETRY_TOPIC_PREFIX
 from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._deferred import may_be_deferred, send_again, send_deferred
+from braidmq.protocols.rocketmq._members import REPLY_TO_PROPERTY, note_asker
 from braidmq.protocols.rocketmq._operations import LATER, Later, Result, answers
 from braidmq.protocols.rocketmq._queues import DEFAULT_TOPIC_QUEUES, TRACE_TOPIC, made_topic, queue_number
 from braidmq.protocols.rocketmq._sending import SendHeader, sent_answer, sent_message
@@ -79,6 +80,8 @@ def _send(call: Call[SendHeader], topic: Topic) -> Result:
     properties = header.properties or ""
     if topic.name.startswith(RETRY_TOPIC_PREFIX):
         return send_again(call, topic, read_properties(properties))
+    if REPLY_TO_PROPERTY in properties:
+        note_asker(call, read_properties(properties).get(REPLY_TO_PROPERTY, ""), header.producer_group)
     if may_be_deferred(properties):
         return send_deferred(call, topic, read_properties(properties))
     _publish(call, topic, (sent_message(call, call.command.body, properties, header.flag),))
