@@ -1,0 +1,28 @@
+"""The columns of a message as a row: what the source `braid` gives, and what the archive keeps."""
+
+from typing import Final
+
+import pyarrow as pa
+
+SCHEMA_VERSION: Final = 1
+
+MESSAGE: Final = pa.schema(
+    [
+        pa.field("instance", pa.string(), nullable=False),
+        pa.field("topic", pa.string(), nullable=False),
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("message_id", pa.string()),
+        pa.field("keys", pa.list_(pa.string())),
+        pa.field("tag", pa.string()),
+        pa.field("store_time", pa.timestamp("us", tz="UTC"), nullable=False),
+        pa.field("born_time", pa.timestamp("us", tz="UTC")),
+        pa.field("headers", pa.map_(pa.string(), pa.binary())),
+        pa.field("key", pa.binary()),
+        pa.field("value", pa.binary()),
+        pa.field("protocol", pa.string(), nullable=False),
+        pa.field("traffic", pa.string(), nullable=False),
+        pa.field("trace_id", pa.string()),
+    ]
+)
+"""`key` is the record's own key; `keys` are what a message is looked up by. `traffic` is `normal` or `pressure`."""
