@@ -255,6 +255,18 @@ class InvalidHandle(BraidError):
     code = "invalid_handle"
 
 
+class HandleExpired(BraidError):
+    """The message was this receiver's, and is not any more: its time is over, or it is done."""
+
+    code = "handle_expired"
+
+
+class TooManyReceivers(BraidError):
+    """So many receivers wait for messages that no more may; ask again later, or without waiting."""
+
+    code = "too_many_receivers"
+
+
 class UnknownTimer(BraidError):
     """No message waits under this handle: it was recalled or cancelled, or never was."""
 

@@ -17,6 +17,7 @@ import structlog
 from braidmq import __version__
 from braidmq.core.admission import Admissions
 from braidmq.core.counters import Counters
+from braidmq.core.cursors import SECRET_BYTES, CursorLimits, Cursors
 from braidmq.core.delivery import Delivery
 from braidmq.core.group_offsets import GroupOffsets, ResetBoard
 from braidmq.core.groups import GroupLimits, Groups
@@ -47,7 +48,17 @@ from braidmq.protocols.kafka import FetchSessions, KafkaListener, KafkaServices,
 from braidmq.protocols.listener import Address, Listener
 from braidmq.protocols.rocketmq import BrokerFacts, ClientTraces, Commits, RocketMQListener, RocketMQServices
 from braidmq.settings import Settings, shown_settings
-from braidmq.store import Catalog, GroupStates, HalfRows, Store, TimerRows, TraceRows, TransactionRows
+from braidmq.store import (
+    Catalog,
+    CursorRows,
+    GroupStates,
+    HalfRows,
+    Store,
+    TimerRows,
+    TraceRows,
+    TransactionRows,
+    cluster_secret,
+)
 
 LOG_FOLDER_NAME = "log"
 QUERY_FOLDER_NAME = "query"
@@ -67,6 +78,7 @@ class Node:
     halves: Halves
     publisher: Publisher
     puller: Puller
+    cursors: Cursors
     members: Members
     presence: Presence
     counters: Counters
@@ -153,6 +165,27 @@ class Node:
         self.transactions = await self._recovered_transactions(store)
         await self._start_deferring(store)
         self._wire_queues()
+        await self._start_cursors(store)
+
+    async def _start_cursors(self, store: Store) -> None:
+        """Messages that are taken one by one."""
+        section = self.settings.cursors
+        self.cursors = Cursors(
+            self.catalog,
+            self.log,
+            self.puller,
+            self.groups,
+            self.resets,
+            self.retries,
+            CursorRows(store),
+            LoopClock(),
+            await cluster_secret(store, "receipts", SECRET_BYTES),
+            limits=CursorLimits(open_max=section.open_max, waiting_max=section.waiting_max),
+            tracer=self.trace,
+        )
+        await self.cursors.open()
+        self._open.push_async_callback(self.cursors.close)
+        self._metric_sources.append(self.cursors.metrics)
 
     def _wire_queues(self) -> None:
         """What protocols need whose messages come and go one by one."""
@@ -344,6 +377,7 @@ class Node:
             members=self.members,
             publisher=self.publisher,
             puller=self.puller,
+            cursors=self.cursors,
             timers=self.timers,
             halves=self.halves,
             retries=self.retries,

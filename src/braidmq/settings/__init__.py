@@ -18,6 +18,7 @@ from braidmq.settings._secrets import redact_url
 from braidmq.settings._structs import (
     GroupsSettings,
     HalvesSettings,
+    CursorSettings,
     HttpSettings,
     KafkaSettings,
     LoggingSettings,
@@ -40,6 +41,7 @@ __all__ = [
     "Given",
     "GroupsSettings",
     "HalvesSettings",
+    "CursorSettings",
     "HttpSettings",
     "KafkaSettings",
     "Key",

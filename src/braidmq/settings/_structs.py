@@ -204,6 +204,23 @@ class QuerySettings(Section, frozen=True):
     ] = 5
 
 
+class CursorSettings(Section, frozen=True):
+    """Messages that are taken and acknowledged one by one."""
+
+    open_max: Annotated[
+        int,
+        Meta(
+            description="How many messages of a group may be with its receivers, or wait for their turn, at a time. A"
+            " group that has so many is given no new ones until it answers.",
+            ge=1,
+            le=10_000_000,
+        ),
+    ] = 100_000
+    waiting_max: Annotated[
+        int, Meta(description="How many receivers may wait for messages at a time.", ge=1, le=1_000_000)
+    ] = 20_000
+
+
 class KafkaSettings(Section, frozen=True):
     """The Kafka protocol."""
 
@@ -397,6 +414,7 @@ class Settings(Section, frozen=True):
     groups: GroupsSettings = GroupsSettings()
     trace: TraceSettings = TraceSettings()
     query: QuerySettings = QuerySettings()
+    cursors: CursorSettings = CursorSettings()
     http: HttpSettings = HttpSettings()
     publish: PublishSettings = PublishSettings()
     kafka: KafkaSettings = KafkaSettings()

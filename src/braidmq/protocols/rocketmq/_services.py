@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from braidmq.core.counters import Counters
+from braidmq.core.cursors import Cursors
 from braidmq.core.group_offsets import GroupOffsets, ResetBoard
 from braidmq.core.groups import Groups
 from braidmq.core.halves import Halves
@@ -59,6 +60,7 @@ class RocketMQServices(NamedTuple):
     members: Members
     publisher: Publisher
     puller: Puller
+    cursors: Cursors
     timers: Timers
     halves: Halves
     retries: Retries
