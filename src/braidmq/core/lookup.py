@@ -7,7 +7,6 @@ from braidmq.model import Message
 from braidmq.model.errors import OffsetOutOfRange, UnknownMessage, UnknownPartition
 from braidmq.records import parse_batch, read_records, record_message
 
-
 YOUNG_BYTES: Final = 256 << 20
 
 

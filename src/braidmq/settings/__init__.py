@@ -16,9 +16,9 @@ from braidmq.settings._load import (
 from braidmq.settings._page import reference_page
 from braidmq.settings._secrets import redact_url
 from braidmq.settings._structs import (
+    CursorSettings,
     GroupsSettings,
     HalvesSettings,
-    CursorSettings,
     HttpSettings,
     KafkaSettings,
     LoggingSettings,
@@ -38,10 +38,10 @@ __all__ = [
     "CONFIG_VARIABLE",
     "DEFAULT_ORIGIN",
     "READY_FILE_VARIABLE",
+    "CursorSettings",
     "Given",
     "GroupsSettings",
     "HalvesSettings",
-    "CursorSettings",
     "HttpSettings",
     "KafkaSettings",
     "Key",

@@ -243,6 +243,50 @@ class Cursors:
         kept, message = self._message_of(group, receipt)
         await self._bury(_Place(group, receipt.number), kept, message)
 
+    def current(self, group: str, number: int, offset: int) -> Receipt:
+        """The receipt of a message that is with a receiver now, for protocols whose receipts are shorter than ours and
+        are compared with it. Raises HandleExpired."""
+        kept = self._kept.get(_Place(group, number))
+        message = None if kept is None else kept.cursor.find(offset)
+        if message is None or not message.is_out:
+            raise HandleExpired
+        return self._seals.receipt(group, number, offset, message.serial)
+
+    async def peek(self, ask: Ask) -> list[tuple[int, Record]]:
+        """New messages that a receiver would be given, with their partitions; they stay for others."""
+        found: list[tuple[int, Record]] = []
+        for partition, number in self._in_turn(ask):
+            kept = self._cursor(ask, _Place(ask.group, number))
+            count_max = ask.count_max - len(found)
+            if count_max <= 0:
+                break
+            pulled = await self._puller.pull(
+                number, kept.cursor.next, ask.chosen, count_max=count_max, bytes_max=ask.bytes_max
+            )
+            found += [(partition, record) for record in pulled.records]
+        return found
+
+    async def arrival(self, ask: Ask, wait_s: float) -> bool:
+        """Whether there is something for this receiver now, or comes before so long a wait is over. Somebody else may
+        have it then."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + wait_s
+        while True:
+            cursors = {number: self._cursor(ask, _Place(ask.group, number)).cursor for _, number in self._in_turn(ask)}
+            for cursor in cursors.values():
+                cursor.expire(self.now_ms())
+            if any(self._has_any(number, cursor) for number, cursor in cursors.items()):
+                return True
+            left_s = deadline - loop.time()
+            if left_s <= 0:
+                return False
+            due_ms = self._due_in_ms(ask)
+            timeout_s = left_s if due_ms is None else min(left_s, max(due_ms, 1) / 1000)
+            await self._log.wait({number: cursor.next for number, cursor in cursors.items()}, timeout_s)
+
+    def _has_any(self, number: int, cursor: Cursor) -> bool:
+        return cursor.has_ready or self._log.bounds(number).stable > cursor.next
+
     # For operators.
 
     def views(self, group: str, topic: Topic | None = None) -> list[CursorView]:
@@ -253,6 +297,15 @@ class Cursors:
             if place.group == group and (topic is None or place.number in topic.partition_numbers)
         ]
         return sorted(found)
+
+    def lag(self, group: str, topic: Topic) -> int:
+        """How many messages of the topic the group has not done; see `CursorView.lag`."""
+        found = ((number, self._kept.get(_Place(group, number))) for number in topic.partition_numbers)
+        return sum(
+            kept.cursor.open_count + self._log.bounds(number).stable - kept.cursor.next
+            for number, kept in found
+            if kept is not None
+        )
 
     async def oldest_ms(self, group: str, topic: Topic) -> int | None:
         """Since when the oldest message that the group has not done has been there; None if it has done all."""

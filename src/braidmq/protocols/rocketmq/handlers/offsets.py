@@ -11,7 +11,6 @@ from braidmq.core.lookup import is_young
 from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._operations import answers
 from braidmq.protocols.rocketmq._queues import find_topic, queue_number
-from braidmq.protocols.rocketmq._services import RocketMQServices
 from braidmq.protocols.rocketmq.codec import RequestCode, ResponseCode
 from braidmq.protocols.rocketmq.codec.headers import (
     BoundaryType,
