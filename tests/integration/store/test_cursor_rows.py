@@ -1,4 +1,4 @@
-"""What outlives the process of messages taken one by one: changes in order, whole pictures, and the cluster's secret."""
+"""What is kept of messages taken one by one: changes in order, whole pictures, and the cluster's secret."""
 
 import pytest
 
