@@ -28,7 +28,9 @@ class Broker:
 
     def topic(self, partitions: int = 1, prefix: str = "topic", **settings: str) -> str:
         """A new topic, with dots in its settings written as underscores."""
-        name = f"{prefix}-{uuid.uuid4().hex[:12]}"
+        return self.make(f"{prefix}-{uuid.uuid4().hex[:12]}", partitions, **settings)
+
+    def make(self, name: str, partitions: int = 1, **settings: str) -> str:
         config = {key.replace("_", "."): value for key, value in settings.items()}
         self.admin.create_topics([NewTopic(name, partitions, 1, config=config)])[name].result(LIMIT_S)
         return name
