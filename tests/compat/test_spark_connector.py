@@ -67,7 +67,7 @@ def test_a_batch_begins_and_ends_at_offsets_and_times(spark: SparkSession, broke
     for number in range(30):
         producer.produce(topic, b"v", partition=number % 3, timestamp=1_700_000_000_000 + number)
     producer.flush(LIMIT_S)
-    offsets = f'{{"{topic}": {{"0": 5, "1": -1, "2": -2}}}}'
+    offsets = f'{{"{topic}": {{"0": 5, "1": 10, "2": -2}}}}'
     ending = f'{{"{topic}": {{"0": 7, "1": -1, "2": 1}}}}'
     assert read(spark, broker, topic, startingOffsets=offsets, endingOffsets=ending).count() == 3
     assert read(spark, broker, topic, startingTimestamp="1700000000020").count() == 10
