@@ -2,6 +2,7 @@ import json
 import multiprocessing
 import os
 from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -373,5 +374,5 @@ def test_coverage_is_the_set_of_all_offsets_that_were_added(pieces: list[tuple[i
         expected |= set(range(start, start + count))
     found = covered.intervals.get(("orders", 0), ())
     assert {offset for start, end in found for offset in range(start, end)} == expected
-    assert all(before[1] < after[0] for before, after in zip(found, found[1:], strict=False))
+    assert all(before[1] < after[0] for before, after in pairwise(found))
     assert Covered.from_plain(covered.to_plain()).intervals == covered.intervals

@@ -83,7 +83,7 @@ class Options:
 
 def open_tables(options: Options, schema: StructType) -> tuple[Table, Table | None]:
     """The table, made if there is none, and its quarantine where one is named."""
-    given = to_arrow_schema(schema)
+    given = to_arrow_schema(schema, timezone="UTC")
     quarantine = options.optional("quarantine")
     columns = pa.schema([item for item in given if not (quarantine and item.name == REASON)])
     path = options.text("path")
