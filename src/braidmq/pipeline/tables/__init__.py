@@ -18,7 +18,14 @@ from braidmq.pipeline.tables._errors import (
     TableError,
     UnlikeTable,
 )
-from braidmq.pipeline.tables._files import DataFile, FileWriter, file_checksum, named_checksum
+from braidmq.pipeline.tables._files import (
+    DataFile,
+    FileWriter,
+    file_checksum,
+    make_folders,
+    named_checksum,
+    sync_folder,
+)
 from braidmq.pipeline.tables._layout import Layout
 from braidmq.pipeline.tables._ranges import RANGE_OFFSET, RANGE_PROTOCOL, Covered, Range, TopicPartition, joined
 from braidmq.pipeline.tables._sink import (
@@ -58,10 +65,13 @@ __all__ = [
     "TableStreamWriter",
     "TopicPartition",
     "UnlikeTable",
+    "Writing",
     "Written",
     "file_checksum",
     "fitted",
     "joined",
+    "make_folders",
     "named_checksum",
     "settle_quarantine",
+    "sync_folder",
 ]

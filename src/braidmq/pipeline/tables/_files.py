@@ -11,7 +11,7 @@ import os
 import re
 import secrets
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -158,8 +158,12 @@ class _Checked:
 class _OpenFile:
     """One file in the making: rows are gathered to row groups, then written to a temporary name."""
 
-    def __init__(self, root: Path, partition: dict[str, str | None], schema: pa.Schema, layout: Layout) -> None:
+    def __init__(
+        self, root: Path, partition: dict[str, str | None], schema: pa.Schema, layout: Layout, kept: Sequence[str]
+    ) -> None:
         self._root = root
+        self._kept = list(kept)
+        self.kept: list[pa.RecordBatch] = []
         self._partition = partition
         self._schema = layout.stored(schema)
         self._layout = layout
@@ -183,6 +187,8 @@ class _OpenFile:
 
     def add(self, batch: pa.RecordBatch) -> None:
         self._waiting.append(batch)
+        if self._kept:
+            self.kept.append(batch.select(self._kept))
         self.waiting_bytes += batch.nbytes
         self._waiting_rows += batch.num_rows
         if self.waiting_bytes >= ROW_GROUP_BYTES or self._waiting_rows >= ROW_GROUP_ROWS:
@@ -263,10 +269,13 @@ class FileWriter:
     """Writes rows to as many files as their partitions and sizes need. `close` gives the files; they are not yet part
     of any table. `discard` takes away what was written."""
 
-    def __init__(self, root: Path, schema: pa.Schema, layout: Layout) -> None:
+    def __init__(self, root: Path, schema: pa.Schema, layout: Layout, *, keeps: Sequence[str] = ()) -> None:
         self._root = root
         self._schema = schema
         self._layout = layout
+        self._keeps = tuple(keeps)
+        self.kept: list[tuple[DataFile, pa.Table]] = []
+        """The columns that were to be kept, of each file that is closed, in the order of its rows."""
         self._open: dict[tuple[str | None, ...], _OpenFile] = {}
         self._files: list[DataFile] = []
 
@@ -282,16 +291,18 @@ class FileWriter:
         if file is None:
             if len(self._open) >= OPEN_FILES_MAX:
                 self._finish(next(iter(self._open)))
-            file = _OpenFile(
-                self._root, dict(zip(self._layout.partition_by, values, strict=True)), self._schema, self._layout
-            )
+            partition = dict(zip(self._layout.partition_by, values, strict=True))
+            file = _OpenFile(self._root, partition, self._schema, self._layout, self._keeps)
         self._open[values] = file
         file.add(rows)
         if file.size >= FILE_BYTES:
             self._finish(values)
 
     def _finish(self, values: tuple[str | None, ...]) -> None:
-        self._files.append(self._open.pop(values).close())
+        file = self._open.pop(values)
+        self._files.append(file.close())
+        if file.kept:
+            self.kept.append((self._files[-1], pa.Table.from_batches(file.kept)))
 
     def _cut(self, batch: pa.RecordBatch) -> Iterator[tuple[tuple[str | None, ...], pa.RecordBatch]]:
         if batch.num_rows == 0:

@@ -4,7 +4,7 @@ Workers write the files; the driver commits them. What a worker wrote for a batc
 part of the table, and is removed by `vacuum`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -64,6 +64,10 @@ class Options:
     def optional(self, name: str) -> str | None:
         return self._options.get(name.lower()) or None
 
+    def prefixed(self, prefix: str) -> dict[str, str]:
+        """The options that begin so, without it."""
+        return {name.removeprefix(prefix): value for name, value in self._options.items() if name.startswith(prefix)}
+
     def names(self, name: str) -> list[str]:
         return [part.strip() for part in (self.optional(name) or "").split(",") if part.strip()]
 
@@ -112,9 +116,9 @@ def open_tables(options: Options, schema: StructType) -> tuple[Table, Table | No
 class Task:
     """One task's work: rows come in, files and ranges come out. Runs in a worker."""
 
-    def __init__(self, table: Table, quarantine: Table | None, *, ranges: bool) -> None:
+    def __init__(self, table: Table, quarantine: Table | None, *, ranges: bool, keeps: Sequence[str] = ()) -> None:
         self._schema = table.schema
-        self._writer = FileWriter(table.path, table.schema, table.layout)
+        self.writer = FileWriter(table.path, table.schema, table.layout, keeps=keeps)
         self._quarantine_schema = None if quarantine is None else quarantine.schema
         self._quarantine = (
             None if quarantine is None else FileWriter(quarantine.path, quarantine.schema, quarantine.layout)
@@ -127,9 +131,9 @@ class Task:
             for batch in batches:
                 self._take(batch)
             quarantined = [] if self._quarantine is None else self._quarantine.close()
-            return Written(self._writer.close(), quarantined, self._ranges)
+            return Written(self.writer.close(), quarantined, self._ranges)
         except BaseException:
-            self._writer.discard()
+            self.writer.discard()
             if self._quarantine is not None:
                 self._quarantine.discard()
             raise
@@ -142,7 +146,7 @@ class Task:
             if reasons.null_count < len(reasons):
                 self._quarantine.write(fitted(batch.filter(reasons.is_valid()), self._quarantine_schema))
                 batch = batch.filter(reasons.is_null())
-        self._writer.write(fitted(batch, self._schema))
+        self.writer.write(fitted(batch, self._schema))
 
     def _without_ranges(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         marked = pc.equal(batch.column("offset"), RANGE_OFFSET)
@@ -162,15 +166,15 @@ def fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-class _Writing:
+class Writing:
     """What the writers of batches and of streams share."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         self.options = Options(options)
         self.table, self.quarantine = open_tables(self.options, schema)
 
-    def run(self, iterator: Iterator[pa.RecordBatch]) -> Written:
-        return Task(self.table, self.quarantine, ranges=self.options.flag("ranges")).run(iterator)
+    def task(self, keeps: Sequence[str] = ()) -> Task:
+        return Task(self.table, self.quarantine, ranges=self.options.flag("ranges"), keeps=keeps)
 
     def discard(self, messages: list[WriterCommitMessage | None]) -> None:
         written = Written.of_all(messages)
@@ -217,11 +221,11 @@ class TableWriter(DataSourceArrowWriter):
     """Writes one DataFrame: adds it as a batch, or puts it in the place of partitions."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType, overwrite: bool) -> None:
-        self._writing = _Writing(options, schema)
+        self._writing = Writing(options, schema)
         self._overwrite = overwrite
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
-        return self._writing.run(iterator)
+        return self._writing.task().run(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         options, table = self._writing.options, self._writing.table
@@ -247,13 +251,13 @@ class TableStreamWriter(DataSourceStreamArrowWriter):
     """Writes the batches of a stream. The options of the run come from `Table.begin`."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
-        self.writing = _Writing(options, schema)
+        self.writing = Writing(options, schema)
         for name in ("epoch", "lineage"):
             self.writing.options.number(name)
         self.writing.options.text("app")
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
-        return self.writing.run(iterator)
+        return self.writing.task().run(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         options = self.writing.options

@@ -270,20 +270,22 @@ class Table:
         self._commit(plan)
         return taken
 
-    def begin(self, app: str, checkpoints: str | Path) -> Run:
+    def begin(self, app: str, checkpoints: str | Path, *, source: str = "") -> Run:
         """A driver's start: takes the next epoch, and chooses between the checkpoint that fits the table and a new one
-        that begins where the table ends."""
+        that begins where the table ends. A checkpoint of another `source`, say of other topics, does not fit."""
         folder = _local(checkpoints)
         epoch = self.claim(app)
         # From here on no other driver writes, so that what the table has now is what it will have at the first batch.
         state = self.state(app)
-        fresh = not _fits(folder / f"{app}-{state.lineage}", state.batch)
+        fresh = not _fits(folder / f"{app}-{state.lineage}", state.batch, source)
         if fresh and state.lineage != epoch:
             epoch = self.claim(app, anew=True)
             state = self.state(app)
         checkpoint = folder / f"{app}-{state.lineage}"
         if fresh:
             shutil.rmtree(checkpoint, ignore_errors=True)
+            folder.mkdir(parents=True, exist_ok=True)
+            _source_file(checkpoint).write_text(source)
         return Run(app, epoch, state.lineage, str(checkpoint), state.covered.offsets(), fresh)
 
     def append(
@@ -478,11 +480,16 @@ def _arrow_schema(delta: DeltaTable) -> pa.Schema:
     return pa.schema(delta.schema().to_arrow())
 
 
-def _fits(checkpoint: Path, batch: int) -> bool:
+def _fits(checkpoint: Path, batch: int, source: str) -> bool:
     """Whether Spark can go on from a checkpoint: its last planned batch is the table's last or the one after, and it
     holds none for done that the table does not have."""
     planned, done = (_newest(checkpoint / name) for name in ("offsets", "commits"))
-    return done <= batch <= planned and (checkpoint / "metadata").exists()
+    fits = done <= batch <= planned and (checkpoint / "metadata").exists()
+    return fits and _source_file(checkpoint).read_text() == source
+
+
+def _source_file(checkpoint: Path) -> Path:
+    return checkpoint.with_name(f"{checkpoint.name}.source")
 
 
 def _newest(folder: Path) -> int:
