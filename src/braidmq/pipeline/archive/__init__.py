@@ -4,6 +4,8 @@
 archive small and quick.
 """
 
+from braidmq.pipeline.archive._compact import Compaction, compact
+from braidmq.pipeline.archive._expire import Expiry, Retention, expire, tidy
 from braidmq.pipeline.archive._job import prepared, refresh_marks, start
 from braidmq.pipeline.archive._layout import (
     ARCHIVED,
@@ -15,6 +17,7 @@ from braidmq.pipeline.archive._layout import (
 )
 from braidmq.pipeline.archive._lookup import Found
 from braidmq.pipeline.archive._marks import chosen_topics, read_marks
+from braidmq.pipeline.archive._replay import Replayed, ReplayFailed, replay
 from braidmq.pipeline.archive._search import Searcher, SearchFailed, SearchTimeout, close_searchers, find
 from braidmq.pipeline.archive._sink import ArchiveSink
 
@@ -23,18 +26,27 @@ __all__ = [
     "MARK_GROUP",
     "QUARANTINED",
     "ArchiveSink",
+    "Compaction",
+    "Expiry",
     "Folders",
     "Found",
+    "ReplayFailed",
+    "Replayed",
+    "Retention",
     "SearchFailed",
     "SearchTimeout",
     "Searcher",
     "chosen_topics",
     "close_searchers",
+    "compact",
+    "expire",
     "find",
     "messages_table",
     "prepared",
     "quarantine_table",
     "read_marks",
     "refresh_marks",
+    "replay",
     "start",
+    "tidy",
 ]

@@ -21,6 +21,8 @@ BUCKETS: Final = 16
 LOOKED_UP: Final = ("message_id", "keys")
 """The columns that the index is made of."""
 
+STATISTICS: Final = ("topic", "partition", "offset", "store_time", "traffic")
+
 ARCHIVED: Final = pa.schema(
     [
         *MESSAGE,
@@ -57,7 +59,7 @@ def messages_table(path: str | Path) -> Table:
         ARCHIVED,
         ("day", "bucket"),
         bloom=("message_id", "trace_id"),
-        statistics=("topic", "partition", "offset", "store_time"),
+        statistics=STATISTICS,
         sort_by=("topic", "partition", "offset"),
         schema_version=SCHEMA_VERSION,
     )
@@ -67,6 +69,6 @@ def quarantine_table(path: str | Path) -> Table:
     return Table(
         Folders(path).quarantine,
         QUARANTINED,
-        statistics=("topic", "partition", "offset", "store_time"),
+        statistics=STATISTICS,
         schema_version=SCHEMA_VERSION,
     )

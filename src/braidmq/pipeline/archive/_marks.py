@@ -34,10 +34,9 @@ def set_marks(
         return {}
     partitions = [KafkaPartition(topic, partition, end) for (topic, partition), end in ends.items()]
     request = ConsumerGroupTopicPartitions(MARK_GROUP, partitions)
+    admin = admin_client(bootstrap, settings)  # held, because an answer comes only while it lives
     try:
-        futures = admin_client(bootstrap, settings).alter_consumer_group_offsets(
-            [request], request_timeout=ANSWER_LIMIT_S
-        )
+        futures = admin.alter_consumer_group_offsets([request], request_timeout=ANSWER_LIMIT_S)
         answer = futures[MARK_GROUP].result(ANSWER_LIMIT_S)
     except (KafkaException, concurrent.futures.TimeoutError) as error:
         raise BrokerUnreachable(f"{bootstrap}: the archive's marks were not set: {error}") from error
@@ -46,8 +45,9 @@ def set_marks(
 
 def read_marks(bootstrap: str, settings: Mapping[str, str] | None = None) -> dict[TopicPartition, int]:
     """The marks as the brokers have them. Raises BrokerUnreachable."""
+    admin = admin_client(bootstrap, settings)
     try:
-        futures = admin_client(bootstrap, settings).list_consumer_group_offsets(
+        futures = admin.list_consumer_group_offsets(
             [ConsumerGroupTopicPartitions(MARK_GROUP)], request_timeout=ANSWER_LIMIT_S
         )
         answer = futures[MARK_GROUP].result(ANSWER_LIMIT_S)
