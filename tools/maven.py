@@ -17,8 +17,8 @@ class FetchFailed(Exception):
     """Maven did not bring what was asked for."""
 
 
-def fetch_jars(name: str, coordinates: Sequence[str]) -> str:
-    """A classpath with these artifacts (`group:artifact:version`) and all that they need."""
+def fetch_jars(name: str, coordinates: Sequence[str], *, alone: bool = False) -> str:
+    """A classpath with these artifacts (`group:artifact:version`) and all that they need; with `alone`, only these."""
     folder = CACHE / name
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / f"{name}.lock").open("w") as lock:
@@ -27,14 +27,14 @@ def fetch_jars(name: str, coordinates: Sequence[str]) -> str:
         complete = folder / "complete"
         if not complete.exists() or complete.read_text() != wanted:
             shutil.rmtree(folder, ignore_errors=True)
-            _run_maven(folder, coordinates)
+            _run_maven(folder, coordinates, alone)
             complete.write_text(wanted)
     return str(folder / "jars" / "*")
 
 
-def _run_maven(folder: Path, coordinates: Sequence[str]) -> None:
+def _run_maven(folder: Path, coordinates: Sequence[str], alone: bool) -> None:
     folder.mkdir(parents=True)
-    (folder / "pom.xml").write_text(_project(coordinates))
+    (folder / "pom.xml").write_text(_project(coordinates, alone))
     command = ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={folder / 'jars'}"]
     try:
         subprocess.run(
@@ -50,10 +50,11 @@ def _run_maven(folder: Path, coordinates: Sequence[str]) -> None:
         raise FetchFailed(f"mvn could not fetch {', '.join(coordinates)}: {error.stdout!r} {error}") from error
 
 
-def _project(coordinates: Sequence[str]) -> str:
+def _project(coordinates: Sequence[str], alone: bool) -> str:
+    nothing_else = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
     dependencies = "".join(
-        "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>".format(
-            *map(escape, each.split(":"))
+        "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>{}</dependency>".format(
+            *map(escape, each.split(":")), nothing_else if alone else ""
         )
         for each in coordinates
     )

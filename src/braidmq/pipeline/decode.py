@@ -9,6 +9,7 @@ A record that says something odd (a text that is not UTF-8, a time that no calen
 as well as it can be. A batch that is broken raises InvalidBatch.
 """
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -44,19 +45,21 @@ _STORE_TIME_AT: Final = 9
 """Where RocketMQ's own header has the time of storing, 8 bytes of it."""
 _TIME_MAX_MS: Final = 253_402_300_799_999
 """The last millisecond of the year 9999, the last that Spark shows."""
-_PADDING: Final = bytes(16)
-"""So that a number cut short at the end is read as zeros, and found out by its length."""
+CODEC_BITS: Final = 0x07
 _TRACE_PARENT: Final = r"^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}"
 
 
 class Piece(NamedTuple):
-    """A batch of one partition, of which the records from `first` up to before `end` are wanted."""
+    """A batch of one partition, of which the records from `first` up to before `end` are wanted. Its records lie in the
+    buffer from `at` on, compressed or not; the rest of the batch is not looked at."""
 
     topic: str
     partition: int
     batch: Batch
     first: int
     end: int
+    buffer: bytearray
+    at: int
 
 
 RowFilter: TypeAlias = Callable[["Chunk"], Flags | None]
@@ -87,16 +90,16 @@ class Chunk:
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
         self._pieces = pieces
-        opened = [_opened(piece.batch) for piece in pieces]
-        self._buffer = b"".join([*opened, _PADDING])
+        self._buffer, spans = _laid_out(pieces)
         self._octets: Octets = np.frombuffer(self._buffer, np.uint8)
-        self._read(opened)
+        self._read(spans)
         self._cut()
 
-    def _read(self, opened: Sequence[bytes]) -> None:
+    def _read(self, spans: Sequence[tuple[int, int]]) -> None:
         batches = [piece.batch for piece in self._pieces]
         counts = np.array([batch.record_count for batch in batches], np.int64)
-        starts, ends = _walk(self._buffer, opened, batches)
+        sizes, starts = _numbers(self._octets, _walk(self._buffer, spans, batches))
+        ends = starts + sizes
         octets = self._octets
         times, at = _numbers(octets, starts + 1)
         deltas, at = _numbers(octets, at)
@@ -306,39 +309,53 @@ def instance_of(topic: str) -> str:
     return instance if bar and instance else DEFAULT_INSTANCE
 
 
-def _opened(batch: Batch) -> bytes:
-    return decompress(batch.attributes & 0x07, bytes(memoryview(batch.data)[BATCH_HEADER_BYTES:]), RECORDS_BYTES_MAX)
+def _laid_out(pieces: Sequence[Piece]) -> tuple[bytes | bytearray, list[tuple[int, int]]]:
+    """A buffer with the plain records of all pieces, in order, and where in it those of each lie. Batches that came
+    uncompressed in one answer are left where they are."""
+    sizes = [piece.batch.size_bytes - BATCH_HEADER_BYTES for piece in pieces]
+    buffer = pieces[0].buffer
+    if all(piece.buffer is buffer and not piece.batch.attributes & CODEC_BITS for piece in pieces):
+        return buffer, [(piece.at, piece.at + size) for piece, size in zip(pieces, sizes, strict=True)]
+    opened = [
+        decompress(
+            piece.batch.attributes & CODEC_BITS, bytes(piece.buffer[piece.at : piece.at + size]), RECORDS_BYTES_MAX
+        )
+        for piece, size in zip(pieces, sizes, strict=True)
+    ]
+    edges = list(itertools.accumulate(map(len, opened), initial=0))
+    return b"".join(opened), list(itertools.pairwise(edges))
 
 
-def _walk(buffer: bytes, opened: Sequence[bytes], batches: Sequence[Batch]) -> tuple[Integers, Integers]:
-    """Where each record begins, behind its length, and where it ends."""
-    starts: list[int] = []
-    ends: list[int] = []
-    at = batch_end = 0
-    for payload, batch in zip(opened, batches, strict=True):
-        batch_end += len(payload)
-        for _ in range(batch.record_count):
-            size = buffer[at]
-            at += 1
-            if size >= 128:
-                byte = buffer[at]
-                at += 1
+def _walk(buffer: bytes | bytearray, spans: Sequence[tuple[int, int]], batches: Sequence[Batch]) -> Integers:
+    """Where each record begins, with its length. The only loop over records."""
+    begins: list[int] = []
+    add = begins.append
+    for (at, end), batch in zip(spans, batches, strict=True):
+        if not 0 <= batch.record_count <= end - at:
+            raise InvalidBatch(f"the batch at offset {batch.base_offset} claims {batch.record_count} records")
+        try:
+            for _ in range(batch.record_count):
+                add(at)
+                size = buffer[at]
+                if size < 128:
+                    at += 1 + (size >> 1)
+                    continue
+                byte = buffer[at + 1]
                 size = (size & 127) | (byte & 127) << 7
+                at += 2
                 shift = 14
                 while byte >= 128:
                     byte = buffer[at]
                     at += 1
                     size |= (byte & 127) << shift
                     shift += 7
-            starts.append(at)
-            # The sign is the lowest bit, and lengths have none.
-            at += size >> 1
-            if at > batch_end:
-                raise InvalidBatch(f"the records at offset {batch.base_offset} go beyond their batch")
-            ends.append(at)
-        if at != batch_end:
-            raise InvalidBatch(f"there is more than records in the batch at offset {batch.base_offset}")
-    return np.array(starts, np.int64), np.array(ends, np.int64)
+                # The sign is the lowest bit, and lengths have none.
+                at += size >> 1
+        except IndexError:
+            at = -1
+        if at != end:
+            raise InvalidBatch(f"the records at offset {batch.base_offset} do not fill their batch, or go beyond it")
+    return np.array(begins, np.int64)
 
 
 def _numbers(octets: Octets, at: Integers) -> tuple[Integers, Integers]:
@@ -373,7 +390,7 @@ _NO_HEADERS: Final = _Headers(
 
 
 def _read_headers(
-    octets: Octets, buffer: bytes, counts: Integers, at: Integers, ends: Integers
+    octets: Octets, buffer: bytes | bytearray, counts: Integers, at: Integers, ends: Integers
 ) -> tuple[_Headers, Integers]:
     """The first header of all rows that have one, then the second, and so on; then put in order."""
     if not len(counts) or not counts.any():
@@ -413,7 +430,7 @@ def _without_repeats(headers: _Headers) -> _Headers:
     return _Headers(headers.rows[kept], headers.codes[kept], headers.names, headers.starts[kept], headers.sizes[kept])
 
 
-def _spans(buffer: bytes, starts: Integers, sizes: Integers) -> pa.Array:
+def _spans(buffer: bytes | bytearray, starts: Integers, sizes: Integers) -> pa.Array:
     """The bytes of each span; null where the size is negative. Spans lie in order and do not overlap: an array of the
     spans and what is between them lies on the buffer as it is, and Arrow copies every second of them together.
     """

@@ -1,36 +1,41 @@
 """The brokers, as far as reading needs them: which partitions there are, their offsets, and batches from them.
 
-aiokafka's client does what every Kafka client must (addresses, TLS, SASL, versions, matching answers to requests); here
-are the five questions that the source asks, asked again where a leader moved or a connection broke. Callers are plain
-functions in Spark's worker processes: each question runs the event loop until it is answered.
+Every question is asked again where a leader moved or a connection broke, until it is answered or the limit has passed.
 """
 
-import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple, TypeVar
 
 from aiokafka import errors as kafka_errors
-from aiokafka.client import AIOKafkaClient
-from aiokafka.protocol.admin import DescribeConfigsRequest
-from aiokafka.protocol.fetch import FetchRequest
-from aiokafka.protocol.metadata import MetadataRequest
-from aiokafka.protocol.offset import OffsetRequest
 
 from braidmq.pipeline.errors import BrokerUnreachable, ReadFailed
-from braidmq.pipeline.source._options import Connection, client_settings, fetch_setting
+from braidmq.pipeline.source._options import Connection, fetch_setting, read_security
+from braidmq.pipeline.source._wire import (
+    Answer,
+    Api,
+    BrokerConnection,
+    array,
+    by_topic,
+    int8,
+    int32,
+    int64,
+    text,
+)
 
 RETRY_LIMIT_S: Final = 60.0
 _BACK_OFF_S: Final = 0.1
 _BACK_OFF_MAX_S: Final = 2.0
+_REQUEST_LIMIT_MS: Final = 40_000
 _FETCH_BYTES: Final = 8 * 1024 * 1024
 _FETCH_PARTITION_BYTES: Final = 4 * 1024 * 1024
 _FETCH_WAIT_MS: Final = 500
 _FETCH_PARTITIONS_MAX: Final = 256
+_PORT: Final = "9092"
 _TOPIC_RESOURCE: Final = 2
 _OFFSET_OUT_OF_RANGE: Final = 1
 _UNKNOWN_TOPIC: Final = 3
-_Answer = TypeVar("_Answer")
+_Answered = TypeVar("_Answered")
 
 
 class Place(NamedTuple):
@@ -44,17 +49,29 @@ class Place(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """What a broker gave of one partition. `data` is batches back to back, the last perhaps cut off."""
+    """What a broker gave of one partition: batches back to back in the buffer from `start` to `end`, the last perhaps
+    cut off. The buffer is good until the next answer is received."""
 
     place: Place
     out_of_range: bool
     readable_to: int
     aborted: Sequence[tuple[int, int]]
-    data: bytes
+    buffer: bytearray
+    start: int
+    end: int
 
 
 class Stale(Exception):
     """A leader has moved, or is being chosen: ask again."""
+
+
+class Fetch:
+    """A question for batches that is on its way; None where it could not be sent, and must be asked anew."""
+
+    def __init__(self, positions: Mapping[Place, int], partition_bytes: int, node: int | None) -> None:
+        self.positions = positions
+        self.partition_bytes = partition_bytes
+        self.node = node
 
 
 class Cluster:
@@ -62,113 +79,117 @@ class Cluster:
 
     def __init__(self, connection: Connection, *, read_committed: bool, retry_limit_s: float = RETRY_LIMIT_S) -> None:
         self._connection = connection
+        self._security = read_security(connection)
         self._isolation = int(read_committed)
         self._retry_limit_s = retry_limit_s
-        self._loop = asyncio.new_event_loop()
-        self._client: AIOKafkaClient | None = None
-        self._leaders: dict[Place, int] = {}
+        self._request_limit_s = fetch_setting(connection, "socket.timeout.ms", _REQUEST_LIMIT_MS) / 1000
         self._fetch_bytes = fetch_setting(connection, "fetch.max.bytes", _FETCH_BYTES)
         self._partition_bytes = fetch_setting(connection, "max.partition.fetch.bytes", _FETCH_PARTITION_BYTES)
         self._wait_ms = fetch_setting(connection, "fetch.wait.max.ms", _FETCH_WAIT_MS)
+        self._open: dict[int, BrokerConnection] = {}
+        self._addresses: dict[int, tuple[str, int]] = {}
+        self._leaders: dict[Place, int] = {}
 
     def close(self) -> None:
-        if self._client is not None:
-            self._loop.run_until_complete(self._client.close())
-            self._client = None
-        self._loop.close()
+        while self._open:
+            self._open.popitem()[1].close()
 
     def partitions(self, topics: Collection[str] | None) -> dict[str, list[int]]:
         """The partitions of these topics that exist, or of all topics that are not the brokers' own."""
-        return self._ask(lambda: self._partitions(topics))
+        return self._retried(lambda: self._partitions(topics))
 
     def offsets(self, times: Mapping[Place, int]) -> dict[Place, int]:
         """For each partition the first offset of this time or later: the start with EARLIEST, the end (of what is
         committed, if only that is read) with LATEST. -1 where nothing is so late, or there is no such partition."""
-        return self._ask(lambda: self._offsets(times)) if times else {}
+        return self._retried(lambda: self._offsets(times)) if times else {}
 
-    def compacted(self, topics: Iterable[str]) -> set[str]:
-        """Those of the topics in which messages give way to later ones of the same key, as far as one may know."""
-        return self._ask(lambda: self._compacted(sorted(set(topics))))
+    def settings(self, topics: Iterable[str], name: str) -> dict[str, str]:
+        """What this setting of the topics is, as far as one may know."""
+        return self._retried(lambda: self._settings(sorted(set(topics)), name))
 
-    def begin_fetch(
-        self, positions: Mapping[Place, int], partition_bytes: int | None = None
-    ) -> "asyncio.Task[list[Fetched]]":
+    def begin_fetch(self, positions: Mapping[Place, int], partition_bytes: int | None = None) -> Fetch:
         """Ask for batches from these positions on; the request is on its way when this returns."""
-        task = self._loop.create_task(
-            self._retried(lambda: self._fetch(positions, partition_bytes or self._partition_bytes))
-        )
-        self._loop.run_until_complete(asyncio.sleep(0))
-        return task
+        fetch = Fetch(positions, partition_bytes or self._partition_bytes, None)
+        try:
+            self._send_fetch(fetch)
+        except (Stale, OSError):
+            self._start_over()
+        return fetch
 
-    def end_fetch(self, task: "asyncio.Task[list[Fetched]]") -> list[Fetched]:
+    def end_fetch(self, fetch: Fetch) -> list[Fetched]:
         """What was asked for. It may be less than all partitions; empty when nothing came within the waiting time."""
-        return self._loop.run_until_complete(task)
+        return self._retried(lambda: self._receive_fetch(fetch))
 
-    def give_up(self, task: "asyncio.Task[list[Fetched]]") -> None:
+    def give_up(self, fetch: Fetch) -> None:
         """Nobody waits for this answer any more."""
-        task.cancel()
-        self._loop.run_until_complete(asyncio.gather(task, return_exceptions=True))
+        if fetch.node is not None:
+            self._drop(fetch.node)
 
-    def _ask(self, question: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        return self._loop.run_until_complete(self._retried(question))
-
-    async def _retried(self, question: Callable[[], Awaitable[_Answer]]) -> _Answer:
+    def _retried(self, question: Callable[[], _Answered]) -> _Answered:
         deadline = time.monotonic() + self._retry_limit_s
         pause_s = _BACK_OFF_S
         while True:
             try:
-                return await question()
-            except (Stale, kafka_errors.KafkaError, OSError, TimeoutError) as error:
-                if isinstance(error, kafka_errors.KafkaError) and not error.retriable:
-                    raise ReadFailed(f"{self._connection.bootstrap}: {error!r}") from error
-                self._leaders.clear()
+                return question()
+            except (Stale, OSError) as error:
+                self._start_over()
                 if time.monotonic() + pause_s > deadline:
                     raise BrokerUnreachable(
                         f"{self._connection.bootstrap}: no answer within {self._retry_limit_s:.0f} s, last {error!r}"
                     ) from error
-            await asyncio.sleep(pause_s)
+            time.sleep(pause_s)
             pause_s = min(2 * pause_s, _BACK_OFF_MAX_S)
 
-    async def _connected(self) -> AIOKafkaClient:
-        if self._client is None:
-            client = AIOKafkaClient(
-                **({"client_id": "braid-pipeline"} | client_settings(self._connection)),
-                bootstrap_servers=self._connection.bootstrap,
-            )
+    def _start_over(self) -> None:
+        self.close()
+        self._leaders.clear()
+        self._addresses.clear()
+
+    def _drop(self, node: int) -> None:
+        if (connection := self._open.pop(node, None)) is not None:
+            connection.close()
+
+    def _connected(self, node: int) -> BrokerConnection:
+        if node not in self._open:
+            if node not in self._addresses:
+                raise Stale(f"broker {node} has no address")
+            self._open[node] = BrokerConnection(*self._addresses[node], self._security, self._request_limit_s)
+        return self._open[node]
+
+    def _any(self) -> BrokerConnection:
+        """Any broker: one that is connected already, else the first of the given addresses that answers."""
+        if self._open:
+            return next(iter(self._open.values()))
+        failures: list[str] = []
+        for address in self._connection.bootstrap.split(","):
+            host, _, port = address.strip().rpartition(":") if ":" in address else (address.strip(), "", _PORT)
             try:
-                await client.bootstrap()
-            except BaseException:
-                await client.close()
-                raise
-            self._client = client
-        return self._client
+                self._open[-1] = BrokerConnection(host.strip("[]"), int(port), self._security, self._request_limit_s)
+                return self._open[-1]
+            except OSError as error:
+                failures.append(f"{address}: {error}")
+        raise OSError("; ".join(failures))
 
-    async def _send(self, node: int | None, request: Any) -> Any:
-        client = await self._connected()
-        node = client.get_random_node() if node is None else node
-        try:
-            return await client.send(node, request)
-        except kafka_errors.StaleMetadata as error:
-            raise Stale(str(error)) from error
-
-    async def _partitions(self, topics: Collection[str] | None) -> dict[str, list[int]]:
-        named = None if topics is None else list(topics)
-        answer = await self._send(None, MetadataRequest(named, allow_auto_topic_creation=False))
-        client = await self._connected()
-        client.cluster.update_metadata(answer)
+    def _partitions(self, topics: Collection[str] | None) -> dict[str, list[int]]:
+        names = None if topics is None else [text(topic) for topic in sorted(topics)]
+        answer = self._any().ask(Api.METADATA, array(names) + int8(0))
+        answer.int32()
+        self._addresses = dict(answer.array(lambda: _read_broker(answer)))
+        answer.text()
+        answer.int32()
         found: dict[str, list[int]] = {}
-        for code, topic, is_internal, partitions in answer.topics:
-            if code == _UNKNOWN_TOPIC or (named is None and is_internal):
+        for code, topic, is_internal, leaders in answer.array(lambda: _read_topic(answer)):
+            if code == _UNKNOWN_TOPIC or (topics is None and is_internal):
                 continue
             _check(code, topic)
-            found[topic] = sorted(each[1] for each in partitions)
-            self._leaders |= {Place(topic, each[1]): each[2] for each in partitions if each[2] >= 0}
+            found[topic] = sorted(leaders)
+            self._leaders |= {Place(topic, number): leader for number, leader in leaders.items() if leader >= 0}
         return found
 
-    async def _by_leader(self, places: Iterable[Place]) -> dict[int, list[Place]]:
+    def _by_leader(self, places: Iterable[Place]) -> dict[int, list[Place]]:
         wanted = list(places)
         if any(place not in self._leaders for place in wanted):
-            known = await self._partitions({place.topic for place in wanted})
+            known = self._partitions({place.topic for place in wanted})
             wanted = [place for place in wanted if place.partition in known.get(place.topic, ())]
         by_leader: dict[int, list[Place]] = {}
         for place in wanted:
@@ -177,56 +198,116 @@ class Cluster:
             by_leader.setdefault(self._leaders[place], []).append(place)
         return by_leader
 
-    async def _offsets(self, times: Mapping[Place, int]) -> dict[Place, int]:
+    def _offsets(self, times: Mapping[Place, int]) -> dict[Place, int]:
         found = dict.fromkeys(times, -1)
-        for node, places in (await self._by_leader(times)).items():
-            topics = _by_topic((place, (place.partition, times[place])) for place in places)
-            answer = await self._send(node, OffsetRequest(-1, self._isolation, topics))
-            for topic, partitions in answer.topics:
-                for partition, code, _, offset, *_ in partitions:
+        for node, places in self._by_leader(times).items():
+            body = by_topic([(place.topic, int32(place.partition) + int64(times[place])) for place in places])
+            answer = self._connected(node).ask(Api.LIST_OFFSETS, int32(-1) + int8(self._isolation) + body)
+            answer.int32()
+            for topic, partitions in answer.array(lambda: (answer.text(), answer.array(lambda: _read_offset(answer)))):  # noqa: B023
+                for partition, code, offset in partitions:
                     _check(code, Place(topic, partition))
                     found[Place(topic, partition)] = offset
         return found
 
-    async def _compacted(self, topics: Sequence[str]) -> set[str]:
-        resources = [(_TOPIC_RESOURCE, topic, ["cleanup.policy"]) for topic in topics]
-        answer = await self._send(None, DescribeConfigsRequest(resources))
-        return {
-            resource[3]
-            for resource in answer.resources
-            if any(entry[0] == "cleanup.policy" and "compact" in (entry[1] or "") for entry in resource[4])
-        }
+    def _settings(self, topics: Sequence[str], name: str) -> dict[str, str]:
+        resources = array(int8(_TOPIC_RESOURCE) + text(topic) + array([text(name)]) for topic in topics)
+        answer = self._any().ask(Api.DESCRIBE_CONFIGS, resources + int8(0))
+        answer.int32()
+        told = answer.array(lambda: _read_resource(answer))
+        return {topic: settings[name] for topic, settings in told if name in settings}
 
-    async def _fetch(self, positions: Mapping[Place, int], partition_bytes: int) -> list[Fetched]:
-        """From the leader of the first; the others have their turn when it is done."""
-        by_leader = await self._by_leader(positions)
-        first = next(iter(positions))
-        node, places = next(((node, places) for node, places in by_leader.items() if first in places), (None, []))
-        if node is None:
+    def _send_fetch(self, fetch: Fetch) -> None:
+        """To the leader of the first; the others have their turn when it is done."""
+        by_leader = self._by_leader(fetch.positions)
+        first = next(iter(fetch.positions))
+        leaders = [node for node, places in by_leader.items() if first in places]
+        if not leaders:
             raise ReadFailed(f"{first} does not exist any more")
-        chosen = places[:_FETCH_PARTITIONS_MAX]
-        topics = _by_topic((place, (place.partition, positions[place], partition_bytes)) for place in chosen)
-        request = FetchRequest(self._wait_ms, 1, self._fetch_bytes, self._isolation, topics)
-        answer = await self._send(node, request)
-        return [_fetched(topic, partition) for topic, partitions in answer.topics for partition in partitions]
+        partitions = [
+            (
+                place.topic,
+                int32(place.partition)
+                + int32(-1)
+                + int64(fetch.positions[place])
+                + int64(-1)
+                + int32(fetch.partition_bytes),
+            )
+            for place in by_leader[leaders[0]][:_FETCH_PARTITIONS_MAX]
+        ]
+        limits = int32(-1) + int32(self._wait_ms) + int32(1) + int32(self._fetch_bytes) + int8(self._isolation)
+        no_session = int32(0) + int32(-1)
+        self._connected(leaders[0]).send(Api.FETCH, limits + no_session + by_topic(partitions) + array([]))
+        fetch.node = leaders[0]
+
+    def _receive_fetch(self, fetch: Fetch) -> list[Fetched]:
+        if fetch.node is None:
+            self._send_fetch(fetch)
+        assert fetch.node is not None
+        node, fetch.node = fetch.node, None
+        answer = self._connected(node).receive()
+        answer.int32()
+        _check(answer.int16(), "fetch")
+        answer.int32()
+        topics = answer.array(lambda: _read_fetched_topic(answer))
+        return [fetched for partitions in topics for fetched in partitions]
 
 
-def _by_topic(pairs: Iterable[tuple[Place, tuple[int, ...]]]) -> list[tuple[str, list[tuple[int, ...]]]]:
-    topics: dict[str, list[tuple[int, ...]]] = {}
-    for place, values in pairs:
-        topics.setdefault(place.topic, []).append(values)
-    return list(topics.items())
+def _read_broker(answer: Answer) -> tuple[int, tuple[str, int]]:
+    node, host, port = answer.int32(), answer.text(), answer.int32()
+    answer.text()
+    return node, (host, port)
 
 
-def _fetched(topic: str, fields: Sequence[Any]) -> Fetched:
-    """Version 4 and later: number, error, end, stable end, (log start), aborted, (preferred replica), batches."""
-    partition, code, _, stable_end = fields[:4]
-    place = Place(topic, partition)
-    if code == _OFFSET_OUT_OF_RANGE:
-        return Fetched(place, True, -1, (), b"")
-    _check(code, place)
-    aborted = next((each for each in fields[4:-1] if isinstance(each, list)), [])
-    return Fetched(place, False, stable_end, aborted, fields[-1] or b"")
+def _read_topic(answer: Answer) -> tuple[int, str, bool, dict[int, int]]:
+    code, topic, is_internal = answer.int16(), answer.text(), bool(answer.int8())
+    return code, topic, is_internal, dict(answer.array(lambda: _read_leader(answer)))
+
+
+def _read_leader(answer: Answer) -> tuple[int, int]:
+    answer.int16()
+    partition, leader = answer.int32(), answer.int32()
+    answer.array(answer.int32)
+    answer.array(answer.int32)
+    return partition, leader
+
+
+def _read_offset(answer: Answer) -> tuple[int, int, int]:
+    partition, code = answer.int32(), answer.int16()
+    answer.int64()
+    return partition, code, answer.int64()
+
+
+def _read_resource(answer: Answer) -> tuple[str, dict[str, str]]:
+    answer.int16()
+    answer.text()
+    answer.int8()
+    return answer.text(), dict(answer.array(lambda: _read_setting(answer)))
+
+
+def _read_setting(answer: Answer) -> tuple[str, str]:
+    name, value = answer.text(), answer.text()
+    for _ in range(3):
+        answer.int8()
+    answer.array(lambda: (answer.text(), answer.text(), answer.int8()))
+    return name, value
+
+
+def _read_fetched_topic(answer: Answer) -> list[Fetched]:
+    topic = answer.text()
+    return answer.array(lambda: _read_fetched(answer, topic))
+
+
+def _read_fetched(answer: Answer, topic: str) -> Fetched:
+    place, code = Place(topic, answer.int32()), answer.int16()
+    answer.int64()
+    readable_to = answer.int64()
+    answer.int64()
+    aborted = answer.array(lambda: (answer.int64(), answer.int64()))
+    start, end = answer.span()
+    if code != _OFFSET_OUT_OF_RANGE:
+        _check(code, place)
+    return Fetched(place, code == _OFFSET_OUT_OF_RANGE, readable_to, aborted, answer.buffer, start, end)
 
 
 def _check(code: int, what: object) -> None:

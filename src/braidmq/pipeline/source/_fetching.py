@@ -5,6 +5,7 @@ out. Every offset of a range is accounted for: it was a message, or it belongs t
 """
 
 import atexit
+import struct
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
@@ -13,7 +14,7 @@ import msgspec
 import pyarrow as pa
 
 from braidmq.model.errors import InvalidBatch
-from braidmq.pipeline.decode import Piece, RowFilter, decode, instance_of
+from braidmq.pipeline.decode import CODEC_BITS, Piece, RowFilter, decode, instance_of
 from braidmq.pipeline.errors import DataLost, ReadFailed
 from braidmq.pipeline.source._cluster import Cluster, Fetched, Place
 from braidmq.pipeline.source._options import Options
@@ -38,6 +39,7 @@ RANGE: Final = "range"
 _SILENCE_LIMIT_S: Final = 120.0
 _SAMPLE_BYTES: Final = 64 * 1024
 _GUESSED_BYTES: Final = 1024.0
+_SIZE: Final = struct.Struct(">i")
 _INFLATION: Final = 8
 """What a compressed batch is taken to grow by."""
 
@@ -95,24 +97,25 @@ def read_ranges(
     Raises DataLost, ReadFailed, BrokerUnreachable.
     """
     all_progress = [Progress(each) for each in ranges]
-    for pieces in _groups(_pieces(cluster, all_progress, options)):
-        try:
-            rows = decode(pieces, schema, row_filter)
-        except InvalidBatch as error:
-            raise ReadFailed(f"{pieces[0].topic}/{pieces[0].partition}: {error.message}") from error
-        if rows.num_rows:
-            yield rows
-    if options.with_ranges:
+    for answered in _answers(cluster, all_progress, options):
+        for pieces in _groups(answered):
+            try:
+                rows = decode(pieces, schema, row_filter)
+            except InvalidBatch as error:
+                raise ReadFailed(f"{pieces[0].topic}/{pieces[0].partition}: {error.message}") from error
+            if rows.num_rows:
+                yield rows
+    if options.with_ranges and all_progress:
         yield range_rows(all_progress, schema)
 
 
-def _groups(pieces: Iterator[Piece]) -> Iterator[list[Piece]]:
+def _groups(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
     group: list[Piece] = []
     rows = size_bytes = 0
     for piece in pieces:
         group.append(piece)
         rows += piece.batch.record_count
-        size_bytes += piece.batch.size_bytes * (_INFLATION if piece.batch.attributes & 7 else 1)
+        size_bytes += piece.batch.size_bytes * (_INFLATION if piece.batch.attributes & CODEC_BITS else 1)
         if rows >= ROWS or size_bytes >= BYTES:
             yield group
             group, rows, size_bytes = [], 0, 0
@@ -120,27 +123,28 @@ def _groups(pieces: Iterator[Piece]) -> Iterator[list[Piece]]:
         yield group
 
 
-def _pieces(cluster: Cluster, all_progress: Sequence[Progress], options: Options) -> Iterator[Piece]:
+def _answers(cluster: Cluster, all_progress: Sequence[Progress], options: Options) -> Iterator[list[Piece]]:
+    """The batches of one answer after the other. They lie in the buffer that the next answer is received into."""
     pending = {each.wanted.place: each for each in all_progress if not each.is_done}
     heard = time.monotonic()
-    task = cluster.begin_fetch(_positions(pending)) if pending else None
+    fetch = cluster.begin_fetch(_positions(pending)) if pending else None
     try:
-        while task is not None:
-            answer = cluster.end_fetch(task)
+        while fetch is not None:
+            answer = cluster.end_fetch(fetch)
             found = [piece for fetched in answer for piece in _absorbed(fetched, pending, options)]
-            if not any(fetched.data for fetched in answer):
+            if not any(fetched.start < fetched.end for fetched in answer):
                 _absorb_silence(answer, pending)
             pending = {place: progress for place, progress in pending.items() if not progress.is_done}
             # The next answer comes while this one is decoded.
-            task = cluster.begin_fetch(_positions(pending)) if pending else None
-            if found or not pending:
+            fetch = cluster.begin_fetch(_positions(pending)) if pending else None
+            if found:
                 heard = time.monotonic()
-            elif time.monotonic() - heard > _SILENCE_LIMIT_S:
+            elif pending and time.monotonic() - heard > _SILENCE_LIMIT_S:
                 raise ReadFailed(f"nothing came of {', '.join(map(str, pending))} for {_SILENCE_LIMIT_S:.0f} s")
-            yield from found
+            yield found
     finally:
-        if task is not None and not task.done():
-            cluster.give_up(task)
+        if fetch is not None:
+            cluster.give_up(fetch)
 
 
 def _positions(pending: dict[Place, Progress]) -> dict[Place, int]:
@@ -158,7 +162,7 @@ def _absorbed(fetched: Fetched, pending: dict[Place, Progress], options: Options
     found: list[Piece] = []
     aborted = sorted(fetched.aborted, key=lambda each: each[1], reverse=True)
     aborting: set[int] = set()
-    for batch in _whole_batches(fetched.data):
+    for batch, at in _whole_batches(fetched):
         while aborted and aborted[-1][1] <= batch.last_offset:
             aborting.add(aborted.pop()[0])
         if batch.last_offset < progress.position:
@@ -179,7 +183,7 @@ def _absorbed(fetched: Fetched, pending: dict[Place, Progress], options: Options
                     f"{fetched.place}: the batch at offset {batch.base_offset} does not match its checksum"
                 )
             if batch.record_count > 0:
-                found.append(Piece(*fetched.place, batch, progress.position, progress.wanted.end))
+                found.append(Piece(*fetched.place, batch, progress.position, progress.wanted.end, fetched.buffer, at))
             progress.account(batch)
         if batch.last_offset >= progress.wanted.end:
             break
@@ -197,21 +201,20 @@ def _absorb_silence(answer: Sequence[Fetched], pending: dict[Place, Progress]) -
 def average_bytes(cluster: Cluster, positions: Mapping[Place, int]) -> float:
     """How many bytes of the log an offset takes, about, from these positions on."""
     answer = cluster.end_fetch(cluster.begin_fetch(positions, _SAMPLE_BYTES))
-    batches = [batch for fetched in answer for batch in _whole_batches(fetched.data)]
+    batches = [batch for fetched in answer for batch, _ in _whole_batches(fetched)]
     offsets = sum(batch.last_offset_delta + 1 for batch in batches)
     return sum(batch.size_bytes for batch in batches) / offsets if offsets else _GUESSED_BYTES
 
 
-def _whole_batches(data: bytes) -> Iterator[Batch]:
-    """Brokers cut an answer where it is full, also within a batch."""
-    at, end = 0, len(data)
+def _whole_batches(fetched: Fetched) -> Iterator[tuple[Batch, int]]:
+    """Batches, and where in the buffer their records lie. Brokers cut an answer where it is full, also in a batch."""
+    buffer, at, end = fetched.buffer, fetched.start, fetched.end
     while end - at >= BATCH_HEADER_BYTES:
-        size = int.from_bytes(data[at + 8 : at + 12], "big") + BATCH_OVERHEAD_BYTES
-        if size > end - at:
+        (size,) = _SIZE.unpack_from(buffer, at + 8)
+        if not 0 <= size <= end - at - BATCH_OVERHEAD_BYTES:
             return
-        batch = parse_batch(data, at, copied=True)
-        yield batch
-        at += size
+        yield parse_batch(buffer, at, copied=True), at + BATCH_HEADER_BYTES
+        at += size + BATCH_OVERHEAD_BYTES
 
 
 def range_rows(all_progress: Sequence[Progress], schema: pa.Schema) -> pa.RecordBatch:

@@ -4,7 +4,7 @@ import datetime
 import re
 import ssl
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -120,7 +120,7 @@ def read_connection(options: Mapping[str, str], *, check_settings: bool) -> Conn
     }
     connection = Connection(bootstrap, settings)
     if check_settings:
-        client_settings(connection)
+        read_security(connection)
     return connection
 
 
@@ -207,55 +207,70 @@ def _choice(options: Mapping[str, str], name: str, choices: Mapping[str, bool], 
     return choices[text]
 
 
+_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _READ_SETTINGS: Final = {
-    "client.id": "client_id",
-    "socket.timeout.ms": "request_timeout_ms",
-    "sasl.username": "sasl_plain_username",
-    "sasl.password": "sasl_plain_password",
-}
-_MECHANISMS: Final = {"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"}
-_SSL_SETTINGS: Final = {
+    "client.id",
+    "security.protocol",
+    "sasl.mechanism",
+    "sasl.mechanisms",
+    "sasl.username",
+    "sasl.password",
     "ssl.ca.location",
     "ssl.certificate.location",
     "ssl.key.location",
     "ssl.key.password",
-    "enable.ssl.certificate.verification",
     "ssl.endpoint.identification.algorithm",
-}
-_OTHER_SETTINGS: Final = {
-    "security.protocol", "sasl.mechanism", "sasl.mechanisms", "fetch.max.bytes", "max.partition.fetch.bytes",
+    "enable.ssl.certificate.verification",
+    "socket.timeout.ms",
+    "fetch.max.bytes",
+    "max.partition.fetch.bytes",
     "fetch.wait.max.ms",
-}  # fmt: skip
+}
+"""Of librdkafka's settings, those that the reader has."""
 
 
-def client_settings(connection: Connection) -> dict[str, Any]:
-    """librdkafka's names in the words of the client that reads. Raises InvalidOption for one that it does not have."""
+class Security(msgspec.Struct, frozen=True):
+    """How a connection is made safe. `mechanism` is empty where nobody logs in."""
+
+    client_id: str
+    settings: dict[str, str]
+    is_encrypted: bool
+    mechanism: str = ""
+    username: str = ""
+    password: str = ""
+
+    def context(self) -> ssl.SSLContext | None:
+        return _ssl_context(self.settings) if self.is_encrypted else None
+
+
+def read_security(connection: Connection) -> Security:
+    """Raises InvalidOption for what the reader does not have."""
     settings = connection.settings
-    known = set(_READ_SETTINGS) | _SSL_SETTINGS | _OTHER_SETTINGS
-    if unknown := set(settings) - known:
+    if unknown := set(settings) - _READ_SETTINGS:
         raise InvalidOption(
             f"the source does not have kafka.{', kafka.'.join(sorted(unknown))};"
-            f" it has kafka.{', kafka.'.join(sorted(known))}"
+            f" it has kafka.{', kafka.'.join(sorted(_READ_SETTINGS))}"
         )
-    chosen: dict[str, Any] = {_READ_SETTINGS[name]: value for name, value in settings.items() if name in _READ_SETTINGS}
-    if "request_timeout_ms" in chosen:
-        chosen["request_timeout_ms"] = _read("kafka.socket.timeout.ms", chosen["request_timeout_ms"], int, "a number")
+    for name in ("socket.timeout.ms", "fetch.max.bytes", "max.partition.fetch.bytes", "fetch.wait.max.ms"):
+        fetch_setting(connection, name, 0)
     protocol = settings.get("security.protocol", "plaintext").upper()
-    if protocol not in {"PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"}:
-        raise InvalidOption(
-            f"kafka.security.protocol is {protocol}; it can be plaintext, ssl, sasl_plaintext, sasl_ssl"
-        )
-    chosen["security_protocol"] = protocol
-    if protocol.startswith("SASL"):
-        mechanism = (settings.get("sasl.mechanism") or settings.get("sasl.mechanisms") or "PLAIN").upper()
-        if mechanism not in _MECHANISMS:
-            raise InvalidOption(f"kafka.sasl.mechanism is {mechanism}; it can be {', '.join(sorted(_MECHANISMS))}")
-        chosen["sasl_mechanism"] = mechanism
-        if not {"sasl.username", "sasl.password"} <= set(settings):
-            raise InvalidOption(f"{mechanism} needs kafka.sasl.username and kafka.sasl.password")
-    if protocol.endswith("SSL"):
-        chosen["ssl_context"] = _ssl_context(settings)
-    return chosen
+    if protocol not in _PROTOCOLS:
+        raise InvalidOption(f"kafka.security.protocol is {protocol}; it can be {', '.join(_PROTOCOLS)}")
+    security = Security(settings.get("client.id", "braid-pipeline"), settings, protocol.endswith("SSL"))
+    security.context()
+    return _with_login(security, settings) if protocol.startswith("SASL") else security
+
+
+def _with_login(security: Security, settings: Mapping[str, str]) -> Security:
+    mechanism = (settings.get("sasl.mechanism") or settings.get("sasl.mechanisms") or "PLAIN").upper()
+    if mechanism not in _MECHANISMS:
+        raise InvalidOption(f"kafka.sasl.mechanism is {mechanism}; it can be {', '.join(_MECHANISMS)}")
+    if not {"sasl.username", "sasl.password"} <= set(settings):
+        raise InvalidOption(f"{mechanism} needs kafka.sasl.username and kafka.sasl.password")
+    return msgspec.structs.replace(
+        security, mechanism=mechanism, username=settings["sasl.username"], password=settings["sasl.password"]
+    )
 
 
 def fetch_setting(connection: Connection, name: str, default: int) -> int:

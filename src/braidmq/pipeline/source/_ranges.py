@@ -95,7 +95,7 @@ def checked(
     wanted = {place: bounds for place, bounds in wanted.items() if bounds[0] != bounds[1]}
     starts = cluster.offsets(dict.fromkeys(wanted, EARLIEST))
     ends = cluster.offsets(dict.fromkeys(wanted, LATEST))
-    may_have_holes = cluster.compacted(place.topic for place in wanted) if compacted and wanted else set()
+    policies = cluster.settings((place.topic for place in wanted), "cleanup.policy") if compacted and wanted else {}
     ranges = []
     for place, (first, end) in wanted.items():
         start, last = starts[place], ends[place]
@@ -109,7 +109,7 @@ def checked(
             lost(options, f"{place} begins at {start}; the offsets {first} to {min(start, end) - 1} are gone")
         if first < end:
             gone = max(0, min(start, end) - first)
-            ranges.append(Range(place, first, end, gone, place.topic in may_have_holes))
+            ranges.append(Range(place, first, end, gone, "compact" in policies.get(place.topic, "")))
     return ranges
 
 
