@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 from pyspark.sql import SparkSession
 
 from braidmq.pipeline import session
@@ -56,7 +57,7 @@ def send(node: RunningNode) -> Send:
     def deliver(topic: str, numbers: Sequence[int], *, partitions: int = 2) -> None:
         producer = Producer({"bootstrap.servers": node.bootstrap, "linger.ms": "5"})
         for number in numbers:
-            headers = [
+            headers: list[tuple[str, str | bytes | None]] = [
                 ("UNIQ_KEY", f"{topic}-{number}".encode()),
                 ("KEYS", f"order-{number} user-{number % 7}".encode()),
             ]
