@@ -8,8 +8,10 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from braidmq.pipeline._java import find_java
+from braidmq.pipeline.archive import ArchiveSink
 from braidmq.pipeline.errors import InvalidOption
 from braidmq.pipeline.source import BraidDataSource
+from braidmq.pipeline.tables import TableSink
 
 _LOCAL: Final = "local"
 _DEFAULTS: Final = {
@@ -51,8 +53,9 @@ def session(
 
 
 def register(spark: SparkSession) -> None:
-    """Make the source and sink `braid` known to a session that was made elsewhere."""
-    spark.dataSource.register(BraidDataSource)
+    """Make the sources and sinks of the pipeline known to a session that was made elsewhere."""
+    for source in (BraidDataSource, TableSink, ArchiveSink):
+        spark.dataSource.register(source)
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
 
 

@@ -1,0 +1,72 @@
+"""The sink `braid-archive`: a table of messages, with an index, and marks that move only after all is safe."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import pyarrow as pa
+import structlog
+from pyspark.sql.datasource import DataSource, WriterCommitMessage
+from pyspark.sql.types import StructType
+
+from braidmq.pipeline.archive._index import write_for_files
+from braidmq.pipeline.archive._layout import LOOKED_UP, Folders
+from braidmq.pipeline.archive._marks import set_marks
+from braidmq.pipeline.errors import BrokerUnreachable
+from braidmq.pipeline.tables import TableError, TableStreamWriter, Written, file_checksum, named_checksum
+
+FORMAT: Final = "braid-archive"
+KAFKA_PREFIX: Final = "kafka."
+
+_log = structlog.get_logger(__name__)
+
+
+class FileDamaged(TableError):
+    """A file was read back, and is not what was written."""
+
+    code = "file_damaged"
+
+
+class ArchiveStreamWriter(TableStreamWriter):
+    """Writes as any table is written. Then: files are read back, and the marks follow the table."""
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+        task = self.writing.task(LOOKED_UP)
+        written = task.run(iterator)
+        folder = Folders(self.writing.options.text("archive")).index
+        write_for_files(folder, ((file.path, columns) for file, columns in task.writer.kept))
+        return written
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+        for file in Written.of_all(messages).files:
+            path = self.writing.table.path / file.path
+            if file_checksum(path) != named_checksum(file.path):
+                raise FileDamaged(f"{path} was read back, and is not what was written; the batch is not committed")
+        super().commit(messages, batchId)
+        self._set_marks()
+
+    def _set_marks(self) -> None:
+        """All marks, each time: one that the brokers did not hear of is set with the next batch."""
+        options, table = self.writing.options, self.writing.table
+        bootstrap = options.optional("bootstrap")
+        if bootstrap is None:
+            return
+        ends = table.state(options.text("app")).covered.ends()
+        try:
+            refused = set_marks(bootstrap, ends, options.prefixed(KAFKA_PREFIX))
+        except BrokerUnreachable as error:
+            _log.warning("archive marks wait for the next batch", error=error.message)
+            return
+        for (topic, partition), why in refused.items():
+            _log.warning("archive mark refused", topic=topic, partition=partition, error=why)
+
+
+class ArchiveSink(DataSource):
+    """Has the options of `braid-table`, and: `archive` is the archive's folder, `bootstrap` and `kafka.*` are where the
+    marks go."""
+
+    @classmethod
+    def name(cls) -> str:
+        return FORMAT
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> ArchiveStreamWriter:  # noqa: ARG002, N802
+        return ArchiveStreamWriter(self.options, schema)
