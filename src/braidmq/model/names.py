@@ -21,6 +21,9 @@ RETRY_TOPIC_PREFIX = "%RETRY%"
 DEAD_LETTER_TOPIC_PREFIX = "%DLQ%"
 """What RocketMQ's clients and tools put before a group's name to find its topics."""
 
+ARCHIVE_GROUP = "__braid.archive"
+"""The group whose offsets say how far each partition is in the archive."""
+
 _ALPHABET = re.compile(r"[A-Za-z0-9._%|-]+\Z")
 
 

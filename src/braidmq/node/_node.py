@@ -10,6 +10,7 @@ import os
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import structlog
@@ -38,10 +39,11 @@ from braidmq.core.transactions import Transactions
 from braidmq.log.embedded import EmbeddedLog, LogOptions, RealDisk, Recovery
 from braidmq.model import BraidError
 from braidmq.model.errors import DataFolderUnusable
-from braidmq.model.topic_settings import SEGMENT_BYTES
+from braidmq.model.topic_settings import ARCHIVE, SEGMENT_BYTES, TopicSetting
 from braidmq.node._cluster import cluster_id
 from braidmq.node._collector import tune_collector
-from braidmq.node._metrics import log_metrics, node_metrics
+from braidmq.node._holds import Holds
+from braidmq.node._metrics import held_metrics, log_metrics, node_metrics
 from braidmq.node._reconcile import reconcile
 from braidmq.protocols.kafka import FetchSessions, KafkaListener, KafkaServices, NodeFacts, subscribed_topics
 from braidmq.protocols.listener import Address, Listener
@@ -89,6 +91,7 @@ class Node:
         self._open = contextlib.AsyncExitStack()
         self._metric_sources: list[MetricSource] = []
         self._admissions = Admissions()
+        self._holds: Holds | None = None
 
     @classmethod
     async def start(cls, settings: Settings) -> "Node":
@@ -114,12 +117,15 @@ class Node:
 
     async def _start(self) -> None:
         folder = await asyncio.to_thread(_usable_folder, self.settings.node.data)
-        self.log = await EmbeddedLog.open(folder / LOG_FOLDER_NAME, self._log_options(), on_failure=self._fail)
+        self.log = await EmbeddedLog.open(
+            folder / LOG_FOLDER_NAME, self._log_options(), on_failure=self._fail, on_held=self._tell_held
+        )
         self._open.push_async_callback(self.log.close)
         _tell_recovery(self.log.recovery)
         store = await Store.open(self.settings.store_url)
         self._open.push_async_callback(store.close)
         self.catalog = await Catalog.open(store)
+        self._holds = Holds(self.catalog)
         await reconcile(self.log, self.catalog)
         await self._wire_core(store)
         await self._listen()
@@ -258,8 +264,11 @@ class Node:
 
     def _topic_defaults(self) -> dict[str, str]:
         """What this node's settings say about topics that say nothing."""
-        segment_bytes = str(self.settings.log.segment_bytes)
-        return {} if segment_bytes == SEGMENT_BYTES.default else {SEGMENT_BYTES.name: segment_bytes}
+        said: tuple[tuple[TopicSetting[Any], str], ...] = (
+            (SEGMENT_BYTES, str(self.settings.log.segment_bytes)),
+            (ARCHIVE, self.settings.archive.default),
+        )
+        return {setting.name: text for setting, text in said if text != setting.default}
 
     async def _recovered_transactions(self, store: Store) -> Transactions:
         kafka = self.settings.kafka
@@ -277,7 +286,8 @@ class Node:
 
     def _log_options(self) -> LogOptions:
         section = self.settings.log
-        return LogOptions(**{name: getattr(section, name) for name in section.__struct_fields__})
+        chosen = {name: getattr(section, name) for name in section.__struct_fields__}
+        return LogOptions(**chosen, archive=self.settings.archive.default)
 
     async def _listen(self) -> None:
         listeners = self._listeners()
@@ -394,6 +404,8 @@ class Node:
         """All figures of this node."""
         yield from node_metrics(self.settings.node.name, self.health.ready, self.catalog)
         yield from log_metrics(self.log.statistics())
+        if self._holds is not None:
+            yield from held_metrics(self._holds.by_topic(self.log.held_bytes()))
         for source in self._metric_sources:
             yield from source()
 
@@ -403,6 +415,11 @@ class Node:
         drain_s = self.settings.node.drain_ms / 1000
         await asyncio.gather(*(listener.drain(drain_s) for listener in listeners))
         await asyncio.gather(*(listener.close() for listener in listeners))
+
+    def _tell_held(self, held_bytes: Mapping[int, int]) -> None:
+        """The first maintenance may come before there is a catalog to know names from; the next tells."""
+        if self._holds is not None:
+            self._holds.tell(held_bytes)
 
     def _fail(self, error: BraidError) -> None:
         """The log cannot go on. Said once; what follows from it is only noise."""

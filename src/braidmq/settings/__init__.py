@@ -16,6 +16,7 @@ from braidmq.settings._load import (
 from braidmq.settings._page import reference_page
 from braidmq.settings._secrets import redact_url
 from braidmq.settings._structs import (
+    ArchiveSettings,
     GroupsSettings,
     HalvesSettings,
     HttpSettings,
@@ -37,6 +38,7 @@ __all__ = [
     "CONFIG_VARIABLE",
     "DEFAULT_ORIGIN",
     "READY_FILE_VARIABLE",
+    "ArchiveSettings",
     "Given",
     "GroupsSettings",
     "HalvesSettings",

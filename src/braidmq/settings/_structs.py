@@ -111,6 +111,18 @@ class TopicsSettings(Section, frozen=True):
     partitions: Annotated[int, Meta(description="How many partitions a new topic has.", ge=1, le=10_000)] = 4
 
 
+class ArchiveSettings(Section, frozen=True):
+    """The archive of messages, which the pipeline makes."""
+
+    default: Annotated[
+        Literal["off", "on", "required"],
+        Meta(
+            description="Whether topics that do not say (`braid.archive`) are archived. With `required`, nothing goes"
+            " from the log before it is in the archive: where the pipeline does not run, the disk fills up."
+        ),
+    ] = "off"
+
+
 class TimersSettings(Section, frozen=True):
     """Delayed messages."""
 
@@ -397,6 +409,7 @@ class Settings(Section, frozen=True):
     groups: GroupsSettings = GroupsSettings()
     trace: TraceSettings = TraceSettings()
     query: QuerySettings = QuerySettings()
+    archive: ArchiveSettings = ArchiveSettings()
     http: HttpSettings = HttpSettings()
     publish: PublishSettings = PublishSettings()
     kafka: KafkaSettings = KafkaSettings()
