@@ -26,6 +26,12 @@ DEAD_TOPIC_HEADER = "DLQ_ORIGIN_TOPIC"
 DEAD_ID_HEADER = "DLQ_ORIGIN_MESSAGE_ID"
 REPLAY_HEADER = "DLQ_REPLAY_OF"
 """The dead letter that a message was made of again: topic, partition and offset, with spaces between them."""
+PRESSURE_HEADER = "__PRESSURE"
+"""`true` marks the traffic of a pressure test."""
+TRACE_PARENT_HEADER = "traceparent"
+"""The trace that a message belongs to, as W3C writes it."""
+ROCKETMQ_HEADER = "__rocketmq"
+"""What only RocketMQ has, in one compact header: the message came by it."""
 KEY_SEPARATOR = " "
 
 

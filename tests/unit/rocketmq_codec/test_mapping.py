@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatch as KafkaBatch
 
-from braidmq.model import Message
+from braidmq.model import ROCKETMQ_HEADER, Message
 from braidmq.protocols.rocketmq.codec import Host, MalformedMessage, StoredMessage, message_of, stored_message
-from braidmq.protocols.rocketmq.codec.mapping import ROCKETMQ_HEADER
 from braidmq.protocols.rocketmq.codec.messages import (
     COMPRESSED,
     COMPRESSION_LZ4,

@@ -8,9 +8,9 @@ import struct
 import zlib
 from typing import Final
 
-from braidmq.model import ATTEMPT_HEADER, BORN_HEADER
+from braidmq.model import ATTEMPT_HEADER, BORN_HEADER, ROCKETMQ_HEADER
 from braidmq.protocols.rocketmq.codec.ids import Host
-from braidmq.protocols.rocketmq.codec.mapping import FRESH, FRESH_KIND, ROCKETMQ_HEADER
+from braidmq.protocols.rocketmq.codec.mapping import FRESH, FRESH_KIND
 from braidmq.protocols.rocketmq.codec.messages import (
     COMPRESSED,
     COMPRESSION_MASK,

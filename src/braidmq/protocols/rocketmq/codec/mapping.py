@@ -24,6 +24,7 @@ from braidmq.model import (
     BORN_HEADER,
     ID_HEADER,
     KEYS_HEADER,
+    ROCKETMQ_HEADER,
     SHARDING_KEY_HEADER,
     TAG_HEADER,
     Header,
@@ -46,7 +47,6 @@ from braidmq.protocols.rocketmq.codec.messages import (
 )
 from braidmq.records import Codec, decompress
 
-ROCKETMQ_HEADER: Final = "__rocketmq"
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 """RocketMQ's limit for a body, where nothing else is configured."""
 

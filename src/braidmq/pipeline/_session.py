@@ -1,0 +1,87 @@
+"""A Spark session that has what the pipeline needs, here or on a cluster, classic or by Spark Connect."""
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from braidmq.pipeline._java import find_java
+from braidmq.pipeline.errors import InvalidOption
+from braidmq.pipeline.source import BraidDataSource
+
+_LOCAL: Final = "local"
+_DEFAULTS: Final = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.python.filterPushdown.enabled": "true",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.metricsEnabled": "true",
+}
+_DRIVER: Final = {
+    "spark.driver.memory": "1g",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.scheduler.mode": "FAIR",
+    # Workers stay between micro-batches, with their connections to the brokers.
+    "spark.python.worker.reuse": "true",
+}
+_LOCAL_DRIVER: Final = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+
+
+def session(
+    app: str, *, master: str | None = None, remote: str | None = None, conf: Mapping[str, str] | None = None
+) -> SparkSession:
+    """A session under this name, with the source and sink `braid` registered.
+
+    `master` is `local[*]` unless told; `remote` (say `sc://host:15002`) is a Spark Connect server instead. What is in
+    `conf` goes before the pipeline's own settings. Raises JavaMissing, InvalidOption.
+    """
+    chosen = dict(conf or {})
+    if remote is not None:
+        if master is not None:
+            raise InvalidOption("a session has a master or a remote (Spark Connect), and not both")
+        spark = SparkSession.builder.remote(remote).appName(app).getOrCreate()
+        for name, value in (_DEFAULTS | chosen).items():
+            if spark.conf.isModifiable(name) or name in chosen:
+                spark.conf.set(name, value)
+    else:
+        spark = _classic(app, master or "local[*]", chosen)
+    register(spark)
+    return spark
+
+
+def register(spark: SparkSession) -> None:
+    """Make the source and sink `braid` known to a session that was made elsewhere."""
+    spark.dataSource.register(BraidDataSource)
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+
+
+def _classic(app: str, master: str, chosen: Mapping[str, str]) -> SparkSession:
+    _prepare_environment()
+    settings = _DEFAULTS | _DRIVER
+    if master.startswith(_LOCAL):
+        settings |= _LOCAL_DRIVER | {"spark.sql.shuffle.partitions": str(_cores(master))}
+    builder = SparkSession.builder.master(master).appName(app)
+    for name, value in (settings | dict(chosen)).items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel(chosen.get("spark.log.level", "WARN"))
+    return spark
+
+
+def _prepare_environment() -> None:
+    """Workers take `python3` from the PATH, and Java is looked for in JAVA_HOME, unless the environment says more."""
+    os.environ["JAVA_HOME"] = str(find_java().home)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+
+
+def _cores(master: str) -> int:
+    """Of `local[2]` or `local[2,3]`: 2; of `local[*]`: all that this process may use; of `local`: 1."""
+    inside = master.partition("[")[2].rstrip("]").partition(",")[0]
+    if inside == "*":
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return int(inside) if inside.isdigit() else 1

@@ -1,0 +1,458 @@
+"""Record batches into Arrow columns. Hot path: runs for every message that Spark reads.
+
+No message becomes an object of Python. The records of many batches are laid into one buffer; one short loop finds where
+each record begins; from there numpy reads the same field of all records at a time, and a column of bytes is the spans
+of that buffer that Arrow copies together. What is in the headers (tag, keys, id and so on) is found by their names, all
+of one name at a time.
+
+A record that says something odd (a text that is not UTF-8, a time that no calendar has) never stops a job: it is shown
+as well as it can be. A batch that is broken raises InvalidBatch.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from braidmq.model import (
+    BORN_HEADER,
+    DEFAULT_INSTANCE,
+    ID_HEADER,
+    KEYS_HEADER,
+    PRESSURE_HEADER,
+    ROCKETMQ_HEADER,
+    TAG_HEADER,
+    TRACE_PARENT_HEADER,
+)
+from braidmq.model.errors import InvalidBatch
+from braidmq.records import BATCH_HEADER_BYTES, RECORDS_BYTES_MAX, Batch, decompress
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+Octets: TypeAlias = npt.NDArray[np.uint8]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+
+PROTOCOL_HEADERS: Final = {ROCKETMQ_HEADER: "rocketmq", "__mqtt": "mqtt", "__http": "http"}
+"""Each protocol but Kafka's marks its messages with a header of its own."""
+_KAFKA: Final = "kafka"
+_NORMAL: Final = "normal"
+_PRESSURE: Final = "pressure"
+_TRUE: Final = "true"
+_STORE_TIME_AT: Final = 9
+"""Where RocketMQ's own header has the time of storing, 8 bytes of it."""
+_TIME_MAX_MS: Final = 253_402_300_799_999
+"""The last millisecond of the year 9999, the last that Spark shows."""
+_PADDING: Final = bytes(16)
+"""So that a number cut short at the end is read as zeros, and found out by its length."""
+_TRACE_PARENT: Final = r"^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}"
+
+
+class Piece(NamedTuple):
+    """A batch of one partition, of which the records from `first` up to before `end` are wanted."""
+
+    topic: str
+    partition: int
+    batch: Batch
+    first: int
+    end: int
+
+
+RowFilter: TypeAlias = Callable[["Chunk"], Flags | None]
+"""Which rows to keep; None for all."""
+
+
+def decode(pieces: Sequence[Piece], schema: pa.Schema, row_filter: RowFilter | None = None) -> pa.RecordBatch:
+    """The rows of the pieces, in order, with the columns of the schema. Raises InvalidBatch."""
+    chunk = Chunk(pieces)
+    if row_filter is not None and (kept := row_filter(chunk)) is not None:
+        chunk = chunk.chosen(kept)
+    arrays = [chunk.column(field.name, field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+class _Headers(NamedTuple):
+    """All headers of all rows, in order: the row each belongs to, its name as a number, and where its value lies."""
+
+    rows: Integers
+    codes: Integers
+    names: list[str]
+    starts: Integers
+    sizes: Integers
+
+
+class Chunk:
+    """The records of some pieces, parsed but not yet columns."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self._pieces = pieces
+        opened = [_opened(piece.batch) for piece in pieces]
+        self._buffer = b"".join([*opened, _PADDING])
+        self._octets: Octets = np.frombuffer(self._buffer, np.uint8)
+        self._read(opened)
+        self._cut()
+
+    def _read(self, opened: Sequence[bytes]) -> None:
+        batches = [piece.batch for piece in self._pieces]
+        counts = np.array([batch.record_count for batch in batches], np.int64)
+        starts, ends = _walk(self._buffer, opened, batches)
+        octets = self._octets
+        times, at = _numbers(octets, starts + 1)
+        deltas, at = _numbers(octets, at)
+        self._key_sizes, self._key_starts = _numbers(octets, at)
+        self._value_sizes, self._value_starts = _numbers(octets, self._key_starts + np.maximum(self._key_sizes, 0))
+        header_counts, at = _numbers(octets, self._value_starts + np.maximum(self._value_sizes, 0))
+        self._headers, at = _read_headers(octets, self._buffer, header_counts, at, ends)
+        if not np.array_equal(at, ends):
+            raise InvalidBatch("a record is longer or shorter than what is in it")
+        self.piece_of_row: Integers = np.repeat(np.arange(len(batches)), counts)
+        self.offsets: Integers = (
+            np.repeat(np.array([batch.base_offset for batch in batches], np.int64), counts) + deltas
+        )
+        self._is_append_time: Flags = np.repeat(np.array([batch.is_append_time for batch in batches]), counts)
+        times += np.repeat(np.array([batch.base_timestamp for batch in batches], np.int64), counts)
+        appended = np.repeat(np.array([batch.max_timestamp for batch in batches], np.int64), counts)
+        self._times: Integers = np.where(self._is_append_time, appended, times)
+
+    def _cut(self) -> None:
+        """Leave out the records before and behind what is wanted of the first and last batches."""
+        if all(
+            piece.first <= piece.batch.base_offset and piece.batch.last_offset < piece.end for piece in self._pieces
+        ):
+            return
+        firsts = np.array([piece.first for piece in self._pieces], np.int64)[self.piece_of_row]
+        ends = np.array([piece.end for piece in self._pieces], np.int64)[self.piece_of_row]
+        self._keep((self.offsets >= firsts) & (self.offsets < ends))
+
+    @property
+    def rows(self) -> int:
+        return len(self.offsets)
+
+    def chosen(self, kept: Flags) -> "Chunk":
+        """Only these rows, from now on; the columns made before stay as they are."""
+        self._keep(kept)
+        return self
+
+    def _keep(self, kept: Flags) -> None:
+        for name in ("piece_of_row", "offsets", "_is_append_time", "_times", "_key_starts", "_key_sizes",
+                     "_value_starts", "_value_sizes"):  # fmt: skip
+            setattr(self, name, getattr(self, name)[kept])
+        rows, codes, names, starts, sizes = self._headers
+        if len(rows):
+            stays = kept[rows]
+            numbers = np.cumsum(kept) - 1
+            self._headers = _Headers(numbers[rows[stays]], codes[stays], names, starts[stays], sizes[stays])
+
+    def column(self, name: str, kind: pa.DataType) -> pa.Array:
+        made: pa.Array = _COLUMNS[name](self, kind)
+        return made
+
+    # One function for each column.
+
+    def _instance(self, kind: pa.DataType) -> pa.Array:
+        return self._by_piece([instance_of(piece.topic) for piece in self._pieces], kind)
+
+    def _topic(self, kind: pa.DataType) -> pa.Array:
+        return self._by_piece([piece.topic for piece in self._pieces], kind)
+
+    def _partition(self, kind: pa.DataType) -> pa.Array:
+        return pa.array(np.array([piece.partition for piece in self._pieces], np.int32)[self.piece_of_row], kind)
+
+    def _offset(self, kind: pa.DataType) -> pa.Array:
+        return pa.array(self.offsets, kind)
+
+    def _message_id(self, _: pa.DataType) -> pa.Array:
+        return self._header_text(ID_HEADER)
+
+    def _tag(self, _: pa.DataType) -> pa.Array:
+        return self._header_text(TAG_HEADER)
+
+    def _key(self, _: pa.DataType) -> pa.Array:
+        return _spans(self._buffer, self._key_starts, self._key_sizes)
+
+    def _value(self, _: pa.DataType) -> pa.Array:
+        return _spans(self._buffer, self._value_starts, self._value_sizes)
+
+    def _store_time(self, kind: pa.DataType) -> pa.Array:
+        return _timestamps(self.store_times(), kind)
+
+    def store_times(self) -> Integers:
+        """Milliseconds: when each row was stored, where that is known, else the record's own time."""
+        own = self._index_of(ROCKETMQ_HEADER)
+        if own is None:
+            return self._times
+        headers = self._headers
+        told = (own >= 0) & ~self._is_append_time
+        if (later := self._index_of(BORN_HEADER)) is not None:
+            # It came to its topic later than it was sent: its record has the time of its coming.
+            told &= later < 0
+        told[told] = headers.sizes[own[told]] >= _STORE_TIME_AT + 8
+        times = self._times.copy()
+        places = headers.starts[own[told]][:, None] + np.arange(_STORE_TIME_AT, _STORE_TIME_AT + 8)
+        times[told] = self._octets[places].reshape(-1, 8).view(">i8").ravel()
+        return times
+
+    def _born_time(self, kind: pa.DataType) -> pa.Array:
+        times, unknown = self._times, self._is_append_time | (self._times < 0)
+        if (later := self._index_of(BORN_HEADER)) is not None:
+            times, unknown = times.copy(), unknown.copy()
+            rows = np.flatnonzero(later >= 0)
+            for row, text in zip(rows.tolist(), self._values(later[rows]).to_pylist(), strict=True):
+                if text is not None and len(text) < 16 and text.isdigit():
+                    times[row], unknown[row] = int(text), False
+        return _timestamps(times, kind, unknown)
+
+    def _protocol(self, _: pa.DataType) -> pa.Array:
+        chosen = np.zeros(self.rows, np.int8)
+        for number, header in enumerate(PROTOCOL_HEADERS, 1):
+            if (index := self._index_of(header)) is not None:
+                chosen[index >= 0] = number
+        return _of_few([_KAFKA, *PROTOCOL_HEADERS.values()], chosen)
+
+    def _traffic(self, _: pa.DataType) -> pa.Array:
+        marked = np.zeros(self.rows, np.int8)
+        if (index := self._index_of(PRESSURE_HEADER)) is not None:
+            says_so = pc.equal(self._header_text(PRESSURE_HEADER), _TRUE)
+            marked[:] = pc.fill_null(says_so, False).to_numpy(zero_copy_only=False)
+            marked[index < 0] = 0
+        return _of_few([_NORMAL, _PRESSURE], marked)
+
+    def _trace_id(self, _: pa.DataType) -> pa.Array:
+        if self._index_of(TRACE_PARENT_HEADER) is None:
+            return pa.nulls(self.rows, pa.string())
+        text = self._header_text(TRACE_PARENT_HEADER)
+        return pc.if_else(pc.match_substring_regex(text, _TRACE_PARENT), pc.utf8_slice_codeunits(text, 3, 35), None)
+
+    def _keys(self, kind: pa.DataType) -> pa.Array:
+        """The words of KEYS; without that header, the record's key."""
+        named = self._index_of(KEYS_HEADER)
+        alone = (self._key_sizes >= 0) if named is None else (self._key_sizes >= 0) & (named < 0)
+        texts = _text(_spans(self._buffer, self._key_starts[alone], self._key_sizes[alone]))
+        single = _lists(kind, alone.astype(np.int64), texts)
+        if named is None:
+            return single
+        rows = np.flatnonzero(named >= 0)
+        trimmed = pc.fill_null(pc.utf8_trim_whitespace(_text(self._values(named[rows]))), "")
+        words = pc.utf8_split_whitespace(trimmed)
+        sizes = np.where(pc.equal(trimmed, "").to_numpy(zero_copy_only=False), 0, pc.list_value_length(words))
+        several = _lists(kind, sizes.astype(np.int64), pc.filter(words.flatten(), pc.not_equal(words.flatten(), "")))
+        places = np.arange(self.rows)
+        places[rows] = self.rows + np.arange(len(rows))
+        return pa.concat_arrays([single, several]).take(pa.array(places))
+
+    def _headers_map(self, kind: pa.DataType) -> pa.Array:
+        """A name that comes twice keeps its last value, as everywhere in the house."""
+        headers = _without_repeats(self._headers)
+        names = pa.array(headers.names, pa.string()).take(pa.array(headers.codes))
+        items = _spans(self._buffer, headers.starts, headers.sizes)
+        entries = pa.Array.from_buffers(pa.struct([kind.key_field, kind.item_field]), len(names), [None],
+                                        children=[names, items])  # fmt: skip
+        counts = np.bincount(headers.rows, minlength=self.rows)
+        return pa.Array.from_buffers(kind, self.rows, [None, _list_offsets(counts)], children=[entries])
+
+    # What the columns are made with.
+
+    def _by_piece(self, texts: Sequence[str], kind: pa.DataType) -> pa.Array:
+        if len(distinct := list(dict.fromkeys(texts))) == 1:
+            return pa.repeat(pa.scalar(distinct[0], kind), self.rows)
+        numbers = {text: number for number, text in enumerate(distinct)}
+        return _of_few(distinct, np.array([numbers[text] for text in texts])[self.piece_of_row])
+
+    def _index_of(self, name: str) -> Integers | None:
+        """For each row the place of its last header of this name, or -1; None where no row has one."""
+        headers = self._headers
+        if name not in headers.names:
+            return None
+        places = np.flatnonzero(headers.codes == headers.names.index(name))
+        index = np.full(self.rows, -1, np.int64)
+        index[headers.rows[places]] = places
+        return index
+
+    def _values(self, places: Integers) -> pa.Array:
+        return _spans(self._buffer, self._headers.starts[places], self._headers.sizes[places])
+
+    def _header_text(self, name: str) -> pa.Array:
+        index = self._index_of(name)
+        if index is None:
+            return pa.nulls(self.rows, pa.string())
+        has = index >= 0
+        values = _text(self._values(index[has]))
+        return values.take(pa.array(np.cumsum(has) - 1, mask=~has))
+
+
+_COLUMNS: Final[dict[str, Callable[[Chunk, pa.DataType], pa.Array]]] = {
+    "instance": Chunk._instance,
+    "topic": Chunk._topic,
+    "partition": Chunk._partition,
+    "offset": Chunk._offset,
+    "message_id": Chunk._message_id,
+    "keys": Chunk._keys,
+    "tag": Chunk._tag,
+    "store_time": Chunk._store_time,
+    "born_time": Chunk._born_time,
+    "headers": Chunk._headers_map,
+    "key": Chunk._key,
+    "value": Chunk._value,
+    "protocol": Chunk._protocol,
+    "traffic": Chunk._traffic,
+    "trace_id": Chunk._trace_id,
+}
+
+
+def instance_of(topic: str) -> str:
+    """The instance that a physical name (`INSTANCE|CELL%TOPIC`) tells, else the one that is always there."""
+    instance, bar, _ = topic.partition("|")
+    return instance if bar and instance else DEFAULT_INSTANCE
+
+
+def _opened(batch: Batch) -> bytes:
+    return decompress(batch.attributes & 0x07, bytes(memoryview(batch.data)[BATCH_HEADER_BYTES:]), RECORDS_BYTES_MAX)
+
+
+def _walk(buffer: bytes, opened: Sequence[bytes], batches: Sequence[Batch]) -> tuple[Integers, Integers]:
+    """Where each record begins, behind its length, and where it ends."""
+    starts: list[int] = []
+    ends: list[int] = []
+    at = batch_end = 0
+    for payload, batch in zip(opened, batches, strict=True):
+        batch_end += len(payload)
+        for _ in range(batch.record_count):
+            size = buffer[at]
+            at += 1
+            if size >= 128:
+                byte = buffer[at]
+                at += 1
+                size = (size & 127) | (byte & 127) << 7
+                shift = 14
+                while byte >= 128:
+                    byte = buffer[at]
+                    at += 1
+                    size |= (byte & 127) << shift
+                    shift += 7
+            starts.append(at)
+            # The sign is the lowest bit, and lengths have none.
+            at += size >> 1
+            if at > batch_end:
+                raise InvalidBatch(f"the records at offset {batch.base_offset} go beyond their batch")
+            ends.append(at)
+        if at != batch_end:
+            raise InvalidBatch(f"there is more than records in the batch at offset {batch.base_offset}")
+    return np.array(starts, np.int64), np.array(ends, np.int64)
+
+
+def _numbers(octets: Octets, at: Integers) -> tuple[Integers, Integers]:
+    """The variable-length number at each place, and the places behind them."""
+    _check_inside(octets, at)
+    byte = octets[at].astype(np.int64)
+    value = byte & 127
+    at = at + 1
+    going = np.flatnonzero(byte >= 128)
+    shift = 7
+    while len(going):
+        if shift > 63:
+            raise InvalidBatch("a number in a record has more than ten bytes")
+        places = at[going]
+        _check_inside(octets, places)
+        byte = octets[places].astype(np.int64)
+        value[going] |= (byte & 127) << shift
+        at[going] = places + 1
+        going = going[byte >= 128]
+        shift += 7
+    return (value >> 1) & 0x7FFFFFFFFFFFFFFF ^ -(value & 1), at
+
+
+def _check_inside(octets: Octets, at: Integers) -> None:
+    if len(at) and not (at.min() >= 0 and at.max() < len(octets)):
+        raise InvalidBatch("a record claims more bytes than there are")
+
+
+_NO_HEADERS: Final = _Headers(
+    np.empty(0, np.int64), np.empty(0, np.int64), [], np.empty(0, np.int64), np.empty(0, np.int64)
+)
+
+
+def _read_headers(
+    octets: Octets, buffer: bytes, counts: Integers, at: Integers, ends: Integers
+) -> tuple[_Headers, Integers]:
+    """The first header of all rows that have one, then the second, and so on; then put in order."""
+    if not len(counts) or not counts.any():
+        return _NO_HEADERS, at
+    if (counts < 0).any() or (counts > ends - at).any():
+        raise InvalidBatch("a record claims more headers than there is room for")
+    at = at.copy()
+    found: list[tuple[Integers, ...]] = []
+    rows, number = np.flatnonzero(counts > 0), 0
+    while len(rows):
+        name_sizes, name_starts = _numbers(octets, at[rows])
+        if (name_sizes < 0).any():
+            raise InvalidBatch("a header has no name")
+        sizes, starts = _numbers(octets, name_starts + name_sizes)
+        at[rows] = starts + np.maximum(sizes, 0)
+        found.append((rows, name_starts, name_sizes, starts, sizes))
+        number += 1
+        rows = rows[counts[rows] > number]
+    if (at != ends).any():
+        raise InvalidBatch("a record is longer or shorter than what is in it")
+    columns = [np.concatenate(parts) for parts in zip(*found, strict=True)]
+    order = np.argsort(columns[1], kind="stable")
+    row_of, name_starts, name_sizes, starts, sizes = (column[order] for column in columns)
+    encoded = _text(_spans(buffer, name_starts, name_sizes)).dictionary_encode()
+    codes = encoded.indices.to_numpy().astype(np.int64)
+    return _Headers(row_of, codes, encoded.dictionary.to_pylist(), starts, sizes), at
+
+
+def _without_repeats(headers: _Headers) -> _Headers:
+    if len(headers.rows) < 2:
+        return headers
+    pairs = headers.rows * len(headers.names) + headers.codes
+    _, last_from_behind = np.unique(pairs[::-1], return_index=True)
+    if len(last_from_behind) == len(pairs):
+        return headers
+    kept = np.sort(len(pairs) - 1 - last_from_behind)
+    return _Headers(headers.rows[kept], headers.codes[kept], headers.names, headers.starts[kept], headers.sizes[kept])
+
+
+def _spans(buffer: bytes, starts: Integers, sizes: Integers) -> pa.Array:
+    """The bytes of each span; null where the size is negative. Spans lie in order and do not overlap: an array of the
+    spans and what is between them lies on the buffer as it is, and Arrow copies every second of them together.
+    """
+    count = len(starts)
+    if count == 0:
+        return pa.array([], pa.binary())
+    edges = np.empty(2 * count, np.int32)
+    edges[0::2] = starts
+    edges[1::2] = starts + np.maximum(sizes, 0)
+    if edges[-1] > len(buffer) or edges[0] < 0 or (np.diff(edges) < 0).any():
+        raise InvalidBatch("a record claims more bytes than there are")
+    whole = pa.Array.from_buffers(pa.binary(), 2 * count - 1, [None, pa.py_buffer(edges), pa.py_buffer(buffer)])
+    places = np.arange(0, 2 * count, 2, dtype=np.int32)
+    nulls = sizes < 0
+    return whole.take(pa.array(places, mask=nulls) if nulls.any() else pa.array(places))
+
+
+def _text(column: pa.Array) -> pa.Array:
+    """Bytes as text; what is no UTF-8 is shown with U+FFFD."""
+    try:
+        return column.cast(pa.string())
+    except pa.ArrowInvalid:
+        return pa.array([None if each is None else each.decode(errors="replace") for each in column.to_pylist()],
+                        pa.string())  # fmt: skip
+
+
+def _timestamps(times: Integers, kind: pa.DataType, unknown: Flags | None = None) -> pa.Array:
+    return pa.array(np.clip(times, 0, _TIME_MAX_MS) * 1000, pa.int64(), mask=unknown).view(kind)
+
+
+def _of_few(texts: Sequence[str], numbers: npt.NDArray[Any]) -> pa.Array:
+    return pa.array(texts, pa.string()).take(pa.array(numbers))
+
+
+def _lists(kind: pa.DataType, sizes: Integers, values: pa.Array) -> pa.Array:
+    return pa.Array.from_buffers(kind, len(sizes), [None, _list_offsets(sizes)], children=[values])
+
+
+def _list_offsets(sizes: Integers) -> pa.Buffer:
+    offsets = np.zeros(len(sizes) + 1, np.int32)
+    np.cumsum(sizes, out=offsets[1:])
+    return pa.py_buffer(offsets)

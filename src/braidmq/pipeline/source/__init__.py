@@ -1,0 +1,35 @@
+"""The source and sink `braid`: topics as Spark's data frames, by the Kafka protocol.
+
+`spark.read.format("braid")`, `spark.readStream`, `df.write` and `df.writeStream`. What the options mean is in
+docs/pipeline.md. Planning (`_ranges`) runs in Spark's driver, reading (`_fetching`) in its Python workers; what is read
+is decoded by whole columns (`braidmq.pipeline.decode`).
+"""
+
+from collections.abc import MutableMapping
+
+from pyspark.sql.datasource import DataSource, DataSourceReader
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import StructType
+
+from braidmq.pipeline.columns import MESSAGE
+from braidmq.pipeline.source._batch import BraidReader
+from braidmq.pipeline.source._options import read_options
+
+
+class BraidDataSource(DataSource):
+    """What Spark knows under the name `braid`."""
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+        self.options = options
+
+    @classmethod
+    def name(cls) -> str:
+        return "braid"
+
+    def schema(self) -> StructType:
+        columns = read_options(self.options).columns
+        return StructType([field for field in from_arrow_schema(MESSAGE).fields if field.name in columns])
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return BraidReader(read_options(self.options).for_batch(), to_arrow_schema(schema, timezone="UTC"))

@@ -1,0 +1,53 @@
+"""`spark.read.format("braid")`: what the topics hold now, once."""
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+
+from braidmq.pipeline.source._cluster import Cluster, Place
+from braidmq.pipeline.source._fetching import read_ranges, worker_cluster
+from braidmq.pipeline.source._filters import Filters
+from braidmq.pipeline.source._options import EARLIEST, LATEST, Options
+from braidmq.pipeline.source._ranges import Task, checked, existing, resolved, tasks
+
+
+class BraidReader(DataSourceReader):
+    """Plans once, in Spark's driver; reads in its workers."""
+
+    def __init__(self, options: Options, schema: pa.Schema) -> None:
+        self._options = options
+        self._schema = schema
+        self._filters = Filters()
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
+        """All filters are used to read less, and Spark looks at what came all the same: so an answer can never hang on
+        whether we compare as Spark does."""
+        self._filters = Filters.of(filters)
+        return filters
+
+    def partitions(self) -> list[InputPartition]:
+        options = self._options
+        cluster = Cluster(options.connection, read_committed=options.read_committed)
+        try:
+            places = self._filters.places(existing(cluster, options))
+            ranges = checked(cluster, self._wanted(cluster, places), options, compacted=options.with_ranges)
+        finally:
+            cluster.close()
+        planned: list[InputPartition] = list(tasks(ranges, options.rows_per_task))
+        return planned or [Task([])]
+
+    def _wanted(self, cluster: Cluster, places: list[Place]) -> dict[Place, tuple[int, int]]:
+        options = self._options
+        firsts = resolved(cluster, places, options.starting, otherwise=EARLIEST)
+        ends = resolved(cluster, places, options.ending, otherwise=LATEST)
+        return {
+            place: narrowed
+            for place in places
+            if (narrowed := self._filters.narrowed(firsts[place], ends[place])) is not None
+        }
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Task)
+        options = self._options
+        return read_ranges(worker_cluster(options), partition.ranges, options, self._schema, self._filters.row_filter())

@@ -1,0 +1,258 @@
+"""The messages of a task's ranges, as Arrow. Hot path: the loop runs for every batch of records.
+
+Aborted messages and the markers of transactions are left out, as a consumer that reads committed messages leaves them
+out. Every offset of a range is accounted for: it was a message, or it belongs to a gap with a cause.
+"""
+
+import atexit
+import time
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+import pyarrow as pa
+
+from braidmq.model.errors import InvalidBatch
+from braidmq.pipeline.decode import Piece, RowFilter, decode, instance_of
+from braidmq.pipeline.errors import DataLost, ReadFailed
+from braidmq.pipeline.source._cluster import Cluster, Fetched, Place
+from braidmq.pipeline.source._options import Options
+from braidmq.pipeline.source._ranges import Range
+from braidmq.records import (
+    BATCH_HEADER_BYTES,
+    BATCH_OVERHEAD_BYTES,
+    Batch,
+    Marker,
+    parse_batch,
+    read_marker,
+    read_records,
+)
+
+Cause: TypeAlias = Literal["transaction", "compaction", "unknown"]
+
+ROWS: Final = 8192
+"""How many rows an Arrow batch has, about."""
+BYTES: Final = 16 * 1024 * 1024
+"""How many bytes of records, opened, an Arrow batch is made of at most, unless one batch of records has more."""
+RANGE: Final = "range"
+_SILENCE_LIMIT_S: Final = 120.0
+_INFLATION: Final = 8
+"""What a compressed batch is taken to grow by."""
+
+
+class Progress:
+    """How far the reading of a range has come."""
+
+    def __init__(self, wanted: Range) -> None:
+        self.wanted = wanted
+        self.position = wanted.first
+        self.records = 0
+        self.gaps: list[tuple[int, int, Cause]] = []
+        if wanted.lost:
+            self.skip_to(wanted.first + wanted.lost, "unknown")
+
+    @property
+    def is_done(self) -> bool:
+        return self.position >= self.wanted.end
+
+    def skip_to(self, offset: int, cause: Cause) -> None:
+        """Up to before this offset there is no message."""
+        end = min(offset, self.wanted.end)
+        if end <= self.position:
+            return
+        if self.gaps and self.gaps[-1][1:] == (self.position, cause):
+            self.gaps[-1] = (self.gaps[-1][0], end, cause)
+        else:
+            self.gaps.append((self.position, end, cause))
+        self.position = end
+
+    @property
+    def hole(self) -> Cause:
+        return "compaction" if self.wanted.compacted else "unknown"
+
+    def account(self, batch: Batch) -> None:
+        """The batch's messages were read; where offsets are missing among them, find which."""
+        end = min(batch.last_offset + 1, self.wanted.end)
+        if batch.record_count == batch.last_offset_delta + 1:
+            self.records += end - self.position
+        else:
+            for record in read_records(batch):
+                if self.position <= record.offset < end:
+                    self.skip_to(record.offset, "compaction")
+                    self.position += 1
+                    self.records += 1
+            self.skip_to(end, "compaction")
+        self.position = end
+
+
+def read_ranges(
+    cluster: Cluster, ranges: Sequence[Range], options: Options, schema: pa.Schema, row_filter: RowFilter | None
+) -> Iterator[pa.RecordBatch]:
+    """All messages of the ranges, and then, where the options ask for it, a row for each that says what was there.
+
+    Raises DataLost, ReadFailed, BrokerUnreachable.
+    """
+    all_progress = [Progress(each) for each in ranges]
+    for pieces in _groups(_pieces(cluster, all_progress, options)):
+        try:
+            rows = decode(pieces, schema, row_filter)
+        except InvalidBatch as error:
+            raise ReadFailed(f"{pieces[0].topic}/{pieces[0].partition}: {error.message}") from error
+        if rows.num_rows:
+            yield rows
+    if options.with_ranges:
+        yield range_rows(all_progress, schema)
+
+
+def _groups(pieces: Iterator[Piece]) -> Iterator[list[Piece]]:
+    group: list[Piece] = []
+    rows = size_bytes = 0
+    for piece in pieces:
+        group.append(piece)
+        rows += piece.batch.record_count
+        size_bytes += piece.batch.size_bytes * (_INFLATION if piece.batch.attributes & 7 else 1)
+        if rows >= ROWS or size_bytes >= BYTES:
+            yield group
+            group, rows, size_bytes = [], 0, 0
+    if group:
+        yield group
+
+
+def _pieces(cluster: Cluster, all_progress: Sequence[Progress], options: Options) -> Iterator[Piece]:
+    pending = {each.wanted.place: each for each in all_progress if not each.is_done}
+    heard = time.monotonic()
+    task = cluster.begin_fetch(_positions(pending)) if pending else None
+    try:
+        while task is not None:
+            answer = cluster.end_fetch(task)
+            found = [piece for fetched in answer for piece in _absorbed(fetched, pending, options)]
+            if not any(fetched.data for fetched in answer):
+                _absorb_silence(answer, pending)
+            pending = {place: progress for place, progress in pending.items() if not progress.is_done}
+            # The next answer comes while this one is decoded.
+            task = cluster.begin_fetch(_positions(pending)) if pending else None
+            if found or not pending:
+                heard = time.monotonic()
+            elif time.monotonic() - heard > _SILENCE_LIMIT_S:
+                raise ReadFailed(f"nothing came of {', '.join(map(str, pending))} for {_SILENCE_LIMIT_S:.0f} s")
+            yield from found
+    finally:
+        if task is not None and not task.done():
+            cluster.give_up(task)
+
+
+def _positions(pending: dict[Place, Progress]) -> dict[Place, int]:
+    return {place: progress.position for place, progress in pending.items()}
+
+
+def _absorbed(fetched: Fetched, pending: dict[Place, Progress], options: Options) -> list[Piece]:
+    progress = pending[fetched.place]
+    if fetched.out_of_range:
+        what = f"{fetched.place} does not have offset {progress.position} any more"
+        if options.fail_on_data_loss:
+            raise DataLost(f"{what}. To go on without it, set failOnDataLoss to false")
+        progress.skip_to(progress.wanted.end, "unknown")
+        return []
+    found: list[Piece] = []
+    aborted = sorted(fetched.aborted, key=lambda each: each[1], reverse=True)
+    aborting: set[int] = set()
+    for batch in _whole_batches(fetched.data):
+        while aborted and aborted[-1][1] <= batch.last_offset:
+            aborting.add(aborted.pop()[0])
+        if batch.last_offset < progress.position:
+            continue
+        if batch.base_offset >= progress.wanted.end:
+            progress.skip_to(progress.wanted.end, progress.hole)
+            break
+        progress.skip_to(batch.base_offset, progress.hole)
+        if batch.is_control:
+            if read_marker(batch) is Marker.ABORT:
+                aborting.discard(batch.producer_id)
+            progress.skip_to(batch.last_offset + 1, "transaction")
+        elif batch.is_transactional and batch.producer_id in aborting:
+            progress.skip_to(batch.last_offset + 1, "transaction")
+        else:
+            if not batch.matches_checksum():
+                raise ReadFailed(
+                    f"{fetched.place}: the batch at offset {batch.base_offset} does not match its checksum"
+                )
+            if batch.record_count > 0:
+                found.append(Piece(*fetched.place, batch, progress.position, progress.wanted.end))
+            progress.account(batch)
+        if batch.last_offset >= progress.wanted.end:
+            break
+    return found
+
+
+def _absorb_silence(answer: Sequence[Fetched], pending: dict[Place, Progress]) -> None:
+    """A broker that could give up to the end of a range, and gives nothing, has nothing there."""
+    for fetched in answer:
+        progress = pending[fetched.place]
+        if fetched.readable_to >= progress.wanted.end:
+            progress.skip_to(progress.wanted.end, progress.hole)
+
+
+def _whole_batches(data: bytes) -> Iterator[Batch]:
+    """Brokers cut an answer where it is full, also within a batch."""
+    at, end = 0, len(data)
+    while end - at >= BATCH_HEADER_BYTES:
+        size = int.from_bytes(data[at + 8 : at + 12], "big") + BATCH_OVERHEAD_BYTES
+        if size > end - at:
+            return
+        batch = parse_batch(data, at, copied=True)
+        yield batch
+        at += size
+
+
+def range_rows(all_progress: Sequence[Progress], schema: pa.Schema) -> pa.RecordBatch:
+    """A row for each range: no message, but what is known of all its offsets."""
+    told = [_told(progress) for progress in all_progress]
+    columns = {
+        "instance": [instance_of(each.wanted.place.topic) for each in all_progress],
+        "topic": [each.wanted.place.topic for each in all_progress],
+        "partition": [each.wanted.place.partition for each in all_progress],
+        "offset": [-1] * len(told),
+        "store_time": [0] * len(told),
+        "value": told,
+        "protocol": [RANGE] * len(told),
+        "traffic": ["normal"] * len(told),
+    }
+    arrays = [
+        pa.array(columns[field.name], field.type) if field.name in columns else pa.nulls(len(told), field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _told(progress: Progress) -> bytes:
+    topic, partition = progress.wanted.place
+    return msgspec.json.encode(
+        {
+            "topic": topic,
+            "partition": partition,
+            "from": progress.wanted.first,
+            "to": progress.wanted.end,
+            "records": progress.records,
+            "gaps": progress.gaps,
+        }
+    )
+
+
+_open: dict[tuple[object, ...], Cluster] = {}
+
+
+def worker_cluster(options: Options) -> Cluster:
+    """The connection that this worker process keeps for these options: a task of a small micro-batch should not have
+    to make its own."""
+    identity = (options.connection.identity, options.read_committed)
+    if identity not in _open:
+        _open[identity] = Cluster(options.connection, read_committed=options.read_committed)
+    return _open[identity]
+
+
+def _close_all() -> None:
+    while _open:
+        _open.popitem()[1].close()
+
+
+atexit.register(_close_all)
