@@ -31,10 +31,11 @@ from braidmq.core.publish import Publisher, PublishLimits
 from braidmq.core.pull import Puller
 from braidmq.core.query import IndexLimits, Query
 from braidmq.core.retry import DeadLetters, Retries
+from braidmq.core.telemetry import Inlet, LagSampler, Outlet, Overheard, Telemetry, Usage
 from braidmq.core.timers import Timers
 from braidmq.core.timing import LoopClock
 from braidmq.core.topics import Topics
-from braidmq.core.trace import Lives, Timelines, Trace
+from braidmq.core.trace import Lives, Timelines, Trace, Tracer
 from braidmq.core.transactions import Transactions
 from braidmq.log.embedded import EmbeddedLog, LogOptions, RealDisk, Recovery
 from braidmq.model import BraidError
@@ -53,6 +54,9 @@ from braidmq.store import Catalog, GroupStates, HalfRows, Store, TimerRows, Trac
 
 LOG_FOLDER_NAME = "log"
 QUERY_FOLDER_NAME = "query"
+KAFKA = "kafka"
+ROCKETMQ = "rocketmq"
+"""Protocols, as usage is counted by them."""
 
 _logger = structlog.get_logger(__name__)
 
@@ -78,6 +82,7 @@ class Node:
     resets: ResetBoard
     group_offsets: GroupOffsets
     trace: Trace
+    tracer: Tracer
     lives: Lives
     query: Query
     cluster_id: str
@@ -92,6 +97,8 @@ class Node:
         self._metric_sources: list[MetricSource] = []
         self._admissions = Admissions()
         self._holds: Holds | None = None
+        self._usage: Usage | None = None
+        self.telemetry: Telemetry | None = None
 
     @classmethod
     async def start(cls, settings: Settings) -> "Node":
@@ -146,6 +153,7 @@ class Node:
         self._open.push_async_callback(self.topics.close)
         await self._start_query()
         self.cluster_id = await cluster_id(self.catalog)
+        self._start_counting(LoopClock())
         self._start_tracing(store, LoopClock())
         self.groups = await Groups.open(
             self.catalog,
@@ -153,12 +161,14 @@ class Node:
             GroupStates(store),
             limits=self._group_limits(),
             topics_of=subscribed_topics,
-            tracer=self.trace,
+            tracer=self.tracer,
         )
         self._open.push_async_callback(self.groups.close)
         self.transactions = await self._recovered_transactions(store)
         await self._start_deferring(store)
         self._wire_queues()
+        if self.telemetry is not None:
+            self.telemetry.start()
 
     def _wire_queues(self) -> None:
         """What protocols need whose messages come and go one by one."""
@@ -171,7 +181,7 @@ class Node:
             self.halves,
             clock.now_ms,
             limits=PublishLimits(body_bytes_max=publish.body_bytes_max, deferred_bytes_max=publish.deferred_bytes_max),
-            tally=self.counters,
+            tally=Inlet(ROCKETMQ, self.counters, self._usage),
         )
         self.puller = Puller(self.log)
         self.members = Members(clock)
@@ -198,15 +208,15 @@ class Node:
         """Messages that come to their topics later: at a time, or when their producer says so."""
         clock = LoopClock()
         owner = self.settings.node.name
-        self._start_counting(clock)
-        delivery = Delivery(self.catalog, self.log, self._admissions, clock.now_ms, tally=self.counters)
+        inlet = Inlet(ROCKETMQ, self.counters, self._usage)
+        delivery = Delivery(self.catalog, self.log, self._admissions, clock.now_ms, tally=inlet)
         delay_max_ms = self.settings.timers.delay_max_s * 1000
         synced = self.settings.log.flush == "commit"
         self.timers = Timers(
-            TimerRows(store, synced=synced), delivery, clock, owner=owner, delay_max_ms=delay_max_ms, tracer=self.trace
+            TimerRows(store, synced=synced), delivery, clock, owner=owner, delay_max_ms=delay_max_ms, tracer=self.tracer
         )
         self.halves = Halves(
-            HalfRows(store, synced=synced), delivery, clock, owner=owner, limits=self._half_limits(), tracer=self.trace
+            HalfRows(store, synced=synced), delivery, clock, owner=owner, limits=self._half_limits(), tracer=self.tracer
         )
         for service in (self.timers, self.halves):
             await service.start()
@@ -222,11 +232,37 @@ class Node:
         self.counters.start()
         self._open.callback(self.counters.close)
         self._metric_sources.append(self.counters.metrics)
+        self._usage = Usage(clock) if self.settings.telemetry.topics == "on" else None
+        if self._usage is None:
+            return
+        self.telemetry = Telemetry(
+            self.settings.node.name,
+            self.catalog,
+            self.topics,
+            self.log,
+            clock,
+            self._usage,
+            LagSampler(self.catalog, self.log, self._members_of),
+            trace_dropped=lambda: self.trace.dropped,
+        )
+        self._open.push_async_callback(self.telemetry.close)
+        self._metric_sources.append(self.telemetry.metrics)
+
+    def _members_of(self, group: str) -> int:
+        """How many consumers a group has, whatever they speak."""
+        found = self.groups.find(group)
+        joined = 0 if found is None else len(found.members)
+        return joined + len(self.members.consumers(group))
 
     def _start_tracing(self, store: Store, clock: LoopClock) -> None:
         rows = TraceRows(store)
         section = self.settings.trace
-        self.trace = Trace(rows, clock, on=section.events == "on", keep_ms=section.keep_s * 1000)
+        keep_ms = section.keep_s * 1000
+        if self._usage is None or self.telemetry is None:
+            self.tracer = self.trace = Trace(rows, clock, on=section.events == "on", keep_ms=keep_ms)
+        else:
+            self.trace = Trace(rows, clock, on=section.events == "on", keep_ms=keep_ms, tell=self.telemetry.hear)
+            self.tracer = Overheard(self.trace, self._usage)
         self.lives = Lives(Timelines(rows, self.catalog, self.log), self.query, self.catalog)
         self.trace.start()
         self._open.push_async_callback(self.trace.close)
@@ -234,7 +270,7 @@ class Node:
 
     def _start_retrying(self, delivery: Delivery, clock: LoopClock) -> None:
         """Messages that come to their groups again, and what their groups need to read them in order."""
-        self.retries = Retries(self.catalog, self.topics, self.log, self.timers, clock, tracer=self.trace)
+        self.retries = Retries(self.catalog, self.topics, self.log, self.timers, clock, tracer=self.tracer)
         self._open.push_async_callback(self.retries.close)
         self.dead_letters = DeadLetters(self.catalog, self.topics, self.log, delivery)
         self._metric_sources += [self.retries.metrics, self.dead_letters.metrics]
@@ -361,9 +397,10 @@ class Node:
             resets=self.resets,
             group_offsets=self.group_offsets,
             query=self.query,
-            tracer=self.trace,
+            tracer=self.tracer,
             commits=Commits(),
             counters=self.counters,
+            outlet=Outlet(ROCKETMQ, self.counters, self._usage),
         )
         self.lives.hear(ClientTraces(services))
         return RocketMQListener(
@@ -389,7 +426,8 @@ class Node:
             admissions=self._admissions,
             fetch_sessions=FetchSessions(),
             transactions=self.transactions,
-            tally=self.counters,
+            tally=Inlet(KAFKA, self.counters, self._usage),
+            outlet=Outlet(KAFKA, self.counters, self._usage),
             facts=NodeFacts(
                 listeners=",".join(f"PLAINTEXT://{each.listen}" for each in kafka.listen),
                 advertised_listeners=",".join(f"PLAINTEXT://{each.advertised or each.listen}" for each in kafka.listen),

@@ -191,6 +191,19 @@ class TraceSettings(Section, frozen=True):
     keep_s: Annotated[int, Meta(description="How long notes are kept.", ge=1, le=366 * 86_400)] = 3 * 86_400
 
 
+class TelemetrySettings(Section, frozen=True):
+    """What the node tells of itself, for those who keep history."""
+
+    topics: Annotated[
+        Literal["on", "off"],
+        Meta(
+            description="Whether the node writes what came and went, how far groups are and what became of messages"
+            " into topics of its own (`__braid.usage`, `__braid.lag`, `__braid.trace`; one partition each, kept for"
+            " three days). The pipeline's reports are made of them."
+        ),
+    ] = "on"
+
+
 class QuerySettings(Section, frozen=True):
     """Finding messages by id and key."""
 
@@ -410,6 +423,7 @@ class Settings(Section, frozen=True):
     trace: TraceSettings = TraceSettings()
     query: QuerySettings = QuerySettings()
     archive: ArchiveSettings = ArchiveSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
     http: HttpSettings = HttpSettings()
     publish: PublishSettings = PublishSettings()
     kafka: KafkaSettings = KafkaSettings()
