@@ -10,7 +10,7 @@ import pytest
 
 from braidmq.core.counters import Counters
 from braidmq.core.telemetry import Inlet, LagSampler, Outbox, Outlet, Overheard, Telemetry, Usage
-from braidmq.core.telemetry._usage import CELLS_MAX, Key, is_pressure
+from braidmq.core.telemetry._usage import CELLS_MAX, is_pressure
 from braidmq.core.topics import Topics
 from braidmq.core.trace import UNTRACED
 from braidmq.log import AppendResult, GroupOffset
@@ -251,10 +251,10 @@ async def test_notes_of_messages_and_of_ranges_go_into_their_topic_but_not_those
 
 async def test_more_than_can_be_counted_apart_is_counted_together(world: World) -> None:
     for number in range(CELLS_MAX + 10):
-        world.usage.cell(Key("in", "kafka", "", "normal", number)).messages += 1
+        world.usage.cell(("in", "kafka", "", "normal", number, "")).messages += 1
     cells = world.usage.take()
     assert len(cells) == CELLS_MAX + 1
-    assert cells[Key("in", "kafka", "", "normal", -1)].messages == 10
+    assert cells["in", "kafka", "", "normal", -1, ""].messages == 10
 
 
 @pytest.mark.parametrize("size_bytes", [0, 10, 60, 64, 5_000, 100_000])

@@ -144,9 +144,12 @@ class Telemetry:
         """The cells of all partitions of a topic as one."""
         named: dict[_Name, Cell] = {}
         for key, cell in cells.items():
-            instance, topic = (DEFAULT_INSTANCE, key.topic) if key.number == OTHERS else self._topic_name(key.number)
+            direction, protocol, group, traffic, number, topic = key
+            instance = DEFAULT_INSTANCE
+            if number != OTHERS:
+                instance, topic = self._topic_name(number)
             if not topic.startswith(OWN_TOPIC_PREFIX):
-                name = _Name(instance, topic, key.group, key.protocol, key.traffic, key.direction)
+                name = _Name(instance, topic, group, protocol, traffic, direction)
                 named.setdefault(name, Cell()).add(cell)
         return named
 

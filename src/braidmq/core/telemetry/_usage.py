@@ -8,7 +8,7 @@ belongs to is looked up when the minute is over.
 
 from collections.abc import Sequence
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import Final
 from uuid import UUID
 
 from braidmq.core.counters import Counters
@@ -35,15 +35,9 @@ _HEADERS_BYTES: Final = 1024
 """How much of a record's end is looked at for the mark."""
 
 
-class Key(NamedTuple):
-    """What is counted apart. `topic` is for what is said of a topic by its name; else `number` counts."""
-
-    direction: str
-    protocol: str
-    group: str
-    traffic: str
-    number: int
-    topic: str = ""
+Key = tuple[str, str, str, str, int, str]
+"""What is counted apart: direction, protocol, group, traffic, the partition's number, and, where that is `OTHERS`, the
+topic's name."""
 
 
 class Cell:
@@ -86,7 +80,7 @@ class Usage:
 
     def _begin(self, key: Key) -> Cell:
         if len(self._cells) >= CELLS_MAX:
-            key = Key(key.direction, key.protocol, "", key.traffic, OTHERS)
+            key = (key[0], key[1], "", key[3], OTHERS, "")
         return self._cells.setdefault(key, Cell())
 
 
@@ -106,7 +100,7 @@ class Inlet:
         if (usage := self._usage) is None:
             return
         traffic = PRESSURE if is_pressure(batch.data, 0, batch.attributes) else NORMAL
-        cell = usage.cell(Key(IN, self._protocol, "", traffic, number))
+        cell = usage.cell((IN, self._protocol, "", traffic, number, ""))
         cell.messages += count
         cell.size_bytes += size_bytes
         cell.times += 1
@@ -116,7 +110,7 @@ class Inlet:
 
     def refused(self, number: int, messages: int) -> None:
         if self._usage is not None:
-            self._usage.cell(Key(IN, self._protocol, "", NORMAL, number)).failures += messages
+            self._usage.cell((IN, self._protocol, "", NORMAL, number, "")).failures += messages
 
 
 class Outlet:
@@ -135,7 +129,7 @@ class Outlet:
         if (usage := self._usage) is None:
             return
         traffic = PRESSURE if (PRESSURE_HEADER, b"true") in records[0].headers else NORMAL
-        cell = usage.cell(Key(OUT, self._protocol, group, traffic, number))
+        cell = usage.cell((OUT, self._protocol, group, traffic, number, ""))
         cell.messages += len(records)
         cell.size_bytes += size_bytes
         cell.times += 1
@@ -161,7 +155,7 @@ class Outlet:
             if not attributes & _CONTROL_BIT:
                 if cell is None:
                     traffic = PRESSURE if is_pressure(data, position, attributes) else NORMAL
-                    cell = usage.cell(Key(OUT, self._protocol, "", traffic, number))
+                    cell = usage.cell((OUT, self._protocol, "", traffic, number, ""))
                 messages += count
                 if latest_ms >= 0:
                     index = bucket_of(now_ms - latest_ms)
@@ -198,9 +192,9 @@ class Overheard:
     ) -> None:
         """See `Tracer`."""
         if kind is TraceKind.RETRIED:
-            self._usage.cell(Key(ACKNOWLEDGED, "", group, NORMAL, OTHERS, topic)).retries += 1
+            self._usage.cell((ACKNOWLEDGED, "", group, NORMAL, OTHERS, topic)).retries += 1
         elif kind is TraceKind.DEAD_LETTERED:
-            self._usage.cell(Key(ACKNOWLEDGED, "", group, NORMAL, OTHERS, topic)).dead += 1
+            self._usage.cell((ACKNOWLEDGED, "", group, NORMAL, OTHERS, topic)).dead += 1
         self._tracer.note(
             kind,
             message_id,
@@ -217,7 +211,7 @@ class Overheard:
     def note_range(self, kind: TraceKind, group: str, number: int, first: int, until: int, client: str = "") -> None:
         """See `Tracer`."""
         if kind is TraceKind.ACKNOWLEDGED and until > first:
-            cell = self._usage.cell(Key(ACKNOWLEDGED, "", group, NORMAL, number))
+            cell = self._usage.cell((ACKNOWLEDGED, "", group, NORMAL, number, ""))
             cell.messages += until - first
             cell.times += 1
         self._tracer.note_range(kind, group, number, first, until, client)
@@ -229,15 +223,27 @@ def is_pressure(data: bytes | bytearray | memoryview, position: int, attributes:
     if attributes & _CODEC_MASK:
         return False
     begin = position + BATCH_HEADER_BYTES
-    shift = length = 0
-    for place, byte in enumerate(data[begin : begin + 5], begin + 1):
-        length |= (byte & 127) << shift
-        shift += 7
+    length, begin = _varint(data, begin)
+    end = begin + length
+    begin = max(begin, end - _HEADERS_BYTES)
+    if isinstance(data, memoryview):
+        return _PRESSURE_MARK in bytes(data[begin:end])
+    return data.find(_PRESSURE_MARK, begin, end) >= 0
+
+
+def _varint(data: bytes | bytearray | memoryview, position: int) -> tuple[int, int]:
+    """A length, and where it ends; a checked batch holds one here."""
+    byte = data[position]
+    if byte < 128:
+        return byte >> 1, position + 1
+    value, shift = byte & 127, 7
+    while True:
+        position += 1
+        byte = data[position]
+        value |= (byte & 127) << shift
         if byte < 128:
-            begin = place
-            break
-    end = begin + (length >> 1)
-    return _PRESSURE_MARK in bytes(data[max(begin, end - _HEADERS_BYTES) : end])
+            return value >> 1, position + 1
+        shift += 7
 
 
 def latency_text(latency: dict[int, int]) -> dict[str, int]:
