@@ -7,13 +7,21 @@ is decoded by whole columns (`braidmq.pipeline.decode`).
 
 from collections.abc import MutableMapping
 
-from pyspark.sql.datasource import DataSource, DataSourceReader
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+)
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from braidmq.pipeline.columns import MESSAGE
 from braidmq.pipeline.source._batch import BraidReader
 from braidmq.pipeline.source._options import read_options
+from braidmq.pipeline.source._stream import BraidStreamReader
+from braidmq.pipeline.source._writing import BraidStreamWriter, BraidWriter, read_sink
 
 
 class BraidDataSource(DataSource):
@@ -33,3 +41,13 @@ class BraidDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return BraidReader(read_options(self.options).for_batch(), to_arrow_schema(schema, timezone="UTC"))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+        options = read_options(self.options).for_stream(self.options)
+        return BraidStreamReader(options, to_arrow_schema(schema, timezone="UTC"))
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        return BraidWriter(read_sink(self.options, schema, overwrite))
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802
+        return BraidStreamWriter(read_sink(self.options, schema, overwrite))

@@ -90,9 +90,13 @@ class Cluster:
         """Those of the topics in which messages give way to later ones of the same key, as far as one may know."""
         return self._ask(lambda: self._compacted(sorted(set(topics))))
 
-    def begin_fetch(self, positions: Mapping[Place, int]) -> "asyncio.Task[list[Fetched]]":
+    def begin_fetch(
+        self, positions: Mapping[Place, int], partition_bytes: int | None = None
+    ) -> "asyncio.Task[list[Fetched]]":
         """Ask for batches from these positions on; the request is on its way when this returns."""
-        task = self._loop.create_task(self._retried(lambda: self._fetch(positions)))
+        task = self._loop.create_task(
+            self._retried(lambda: self._fetch(positions, partition_bytes or self._partition_bytes))
+        )
         self._loop.run_until_complete(asyncio.sleep(0))
         return task
 
@@ -193,7 +197,7 @@ class Cluster:
             if any(entry[0] == "cleanup.policy" and "compact" in (entry[1] or "") for entry in resource[4])
         }
 
-    async def _fetch(self, positions: Mapping[Place, int]) -> list[Fetched]:
+    async def _fetch(self, positions: Mapping[Place, int], partition_bytes: int) -> list[Fetched]:
         """From the leader of the first; the others have their turn when it is done."""
         by_leader = await self._by_leader(positions)
         first = next(iter(positions))
@@ -201,7 +205,7 @@ class Cluster:
         if node is None:
             raise ReadFailed(f"{first} does not exist any more")
         chosen = places[:_FETCH_PARTITIONS_MAX]
-        topics = _by_topic((place, (place.partition, positions[place], self._partition_bytes)) for place in chosen)
+        topics = _by_topic((place, (place.partition, positions[place], partition_bytes)) for place in chosen)
         request = FetchRequest(self._wait_ms, 1, self._fetch_bytes, self._isolation, topics)
         answer = await self._send(node, request)
         return [_fetched(topic, partition) for topic, partitions in answer.topics for partition in partitions]

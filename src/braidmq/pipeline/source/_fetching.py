@@ -6,7 +6,7 @@ out. Every offset of a range is accounted for: it was a message, or it belongs t
 
 import atexit
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -36,6 +36,8 @@ BYTES: Final = 16 * 1024 * 1024
 """How many bytes of records, opened, an Arrow batch is made of at most, unless one batch of records has more."""
 RANGE: Final = "range"
 _SILENCE_LIMIT_S: Final = 120.0
+_SAMPLE_BYTES: Final = 64 * 1024
+_GUESSED_BYTES: Final = 1024.0
 _INFLATION: Final = 8
 """What a compressed batch is taken to grow by."""
 
@@ -190,6 +192,14 @@ def _absorb_silence(answer: Sequence[Fetched], pending: dict[Place, Progress]) -
         progress = pending[fetched.place]
         if fetched.readable_to >= progress.wanted.end:
             progress.skip_to(progress.wanted.end, progress.hole)
+
+
+def average_bytes(cluster: Cluster, positions: Mapping[Place, int]) -> float:
+    """How many bytes of the log an offset takes, about, from these positions on."""
+    answer = cluster.end_fetch(cluster.begin_fetch(positions, _SAMPLE_BYTES))
+    batches = [batch for fetched in answer for batch in _whole_batches(fetched.data)]
+    offsets = sum(batch.last_offset_delta + 1 for batch in batches)
+    return sum(batch.size_bytes for batch in batches) / offsets if offsets else _GUESSED_BYTES
 
 
 def _whole_batches(data: bytes) -> Iterator[Batch]:

@@ -100,20 +100,21 @@ def checked(
     for place, (first, end) in wanted.items():
         start, last = starts[place], ends[place]
         if start < 0:
-            _lost(options, f"{place} does not exist any more; offsets {first} to {end - 1} were not read")
+            lost(options, f"{place} does not exist any more; offsets {first} to {end - 1} were not read")
             continue
         if end < first or end > last:
-            _lost(options, f"{place} ends at {last}, but {first} to {end - 1} were to be read: was it made anew?")
-            first, end = min(first, start) if end >= first else start, min(end, last)
+            lost(options, f"{place} ends at {last}, but {first} to {end - 1} were to be read: was it made anew?")
+            first, end = (start if first > min(end, last) else first), min(end, last)
         if first < start:
-            _lost(options, f"{place} begins at {start}; the offsets {first} to {min(start, end) - 1} are gone")
+            lost(options, f"{place} begins at {start}; the offsets {first} to {min(start, end) - 1} are gone")
         if first < end:
-            lost = max(0, min(start, end) - first)
-            ranges.append(Range(place, first, end, lost, place.topic in may_have_holes))
+            gone = max(0, min(start, end) - first)
+            ranges.append(Range(place, first, end, gone, place.topic in may_have_holes))
     return ranges
 
 
-def _lost(options: Options, what: str) -> None:
+def lost(options: Options, what: str) -> None:
+    """Raises DataLost, unless data loss is allowed."""
     if options.fail_on_data_loss:
         raise DataLost(f"{what}. To go on without them, set failOnDataLoss to false")
 

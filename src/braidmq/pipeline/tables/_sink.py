@@ -1,0 +1,283 @@
+"""The sink `braid-table`: writes a DataFrame to a table, in batches or as a stream, with exactly-once commits.
+
+Workers write the files; the driver commits them. What a worker wrote for a batch that never came to its commit is not
+part of the table, and is removed by `vacuum`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceArrowWriter,
+    DataSourceStreamArrowWriter,
+    WriterCommitMessage,
+)
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from braidmq.pipeline.tables._errors import TableError
+from braidmq.pipeline.tables._files import DataFile, FileWriter
+from braidmq.pipeline.tables._ranges import RANGE_OFFSET, RANGE_PROTOCOL, Range, decode_range
+from braidmq.pipeline.tables._table import Table
+
+FORMAT: Final = "braid-table"
+REASON: Final = "reason"
+"""A row with a reason is not fit for the table; it goes into the quarantine."""
+
+
+@dataclass
+class Written(WriterCommitMessage):
+    """What one task wrote."""
+
+    files: list[DataFile] = field(default_factory=list)
+    quarantined: list[DataFile] = field(default_factory=list)
+    ranges: list[Range] = field(default_factory=list)
+
+    @staticmethod
+    def of_all(messages: list[WriterCommitMessage | None]) -> "Written":
+        result = Written()
+        for message in messages:
+            if isinstance(message, Written):
+                result.files += message.files
+                result.quarantined += message.quarantined
+                result.ranges += message.ranges
+        return result
+
+
+class Options:
+    """What a user said to the writer."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._options = {name.lower(): value for name, value in options.items()}
+
+    def text(self, name: str) -> str:
+        found = self.optional(name)
+        if found is None:
+            raise TableError(f"{FORMAT} needs the option {name}")
+        return found
+
+    def optional(self, name: str) -> str | None:
+        return self._options.get(name.lower()) or None
+
+    def names(self, name: str) -> list[str]:
+        return [part.strip() for part in (self.optional(name) or "").split(",") if part.strip()]
+
+    def number(self, name: str) -> int:
+        text = self.text(name)
+        try:
+            return int(text)
+        except ValueError:
+            raise TableError(f"{FORMAT}: the option {name} is a whole number, not {text!r}") from None
+
+    def flag(self, name: str) -> bool:
+        text = (self.optional(name) or "false").lower()
+        if text not in ("true", "false"):
+            raise TableError(f"{FORMAT}: the option {name} is true or false, not {text!r}")
+        return text == "true"
+
+
+def open_tables(options: Options, schema: StructType) -> tuple[Table, Table | None]:
+    """The table, made if there is none, and its quarantine where one is named."""
+    given = to_arrow_schema(schema, timezone="UTC")
+    quarantine = options.optional("quarantine")
+    columns = pa.schema([item for item in given if not (quarantine and item.name == REASON)])
+    path = options.text("path")
+    if Table.exists(path):
+        table = Table.open(path)
+        missing = set(table.schema.names) ^ set(columns.names)
+        if missing:
+            raise TableError(f"{FORMAT}: {path} and the rows differ in the columns {sorted(missing)}")
+    else:
+        table = Table(
+            path,
+            columns,
+            options.names("partitionBy"),
+            bloom=options.names("bloom"),
+            statistics=options.names("statistics"),
+            sort_by=options.names("sortBy"),
+        )
+    if not quarantine:
+        return table, None
+    if REASON not in given.names:
+        raise TableError(f"{FORMAT}: rows with a quarantine have a column {REASON!r}")
+    fields = [table.schema.field(name) if name in table.schema.names else given.field(name) for name in given.names]
+    return table, Table(quarantine, pa.schema(fields), statistics=list(table.layout.statistics))
+
+
+class Task:
+    """One task's work: rows come in, files and ranges come out. Runs in a worker."""
+
+    def __init__(self, table: Table, quarantine: Table | None, *, ranges: bool) -> None:
+        self._schema = table.schema
+        self._writer = FileWriter(table.path, table.schema, table.layout)
+        self._quarantine_schema = None if quarantine is None else quarantine.schema
+        self._quarantine = (
+            None if quarantine is None else FileWriter(quarantine.path, quarantine.schema, quarantine.layout)
+        )
+        self._reads_ranges = ranges
+        self._ranges: list[Range] = []
+
+    def run(self, batches: Iterator[pa.RecordBatch]) -> Written:
+        try:
+            for batch in batches:
+                self._take(batch)
+            quarantined = [] if self._quarantine is None else self._quarantine.close()
+            return Written(self._writer.close(), quarantined, self._ranges)
+        except BaseException:
+            self._writer.discard()
+            if self._quarantine is not None:
+                self._quarantine.discard()
+            raise
+
+    def _take(self, batch: pa.RecordBatch) -> None:
+        if self._reads_ranges:
+            batch = self._without_ranges(batch)
+        if self._quarantine is not None and self._quarantine_schema is not None:
+            reasons = batch.column(REASON)
+            if reasons.null_count < len(reasons):
+                self._quarantine.write(fitted(batch.filter(reasons.is_valid()), self._quarantine_schema))
+                batch = batch.filter(reasons.is_null())
+        self._writer.write(fitted(batch, self._schema))
+
+    def _without_ranges(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        marked = pc.equal(batch.column("offset"), RANGE_OFFSET)
+        if not pc.any(marked).as_py():
+            return batch
+        marked = pc.and_(marked, pc.equal(batch.column("protocol"), RANGE_PROTOCOL))
+        self._ranges += [decode_range(value) for value in batch.filter(marked).column("value").to_pylist()]
+        return batch.filter(pc.invert(marked))
+
+
+def fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The columns of the table, in its order and of its types: Spark's differ in names of time zones and such."""
+    arrays = []
+    for item in schema:
+        column = batch.column(item.name)
+        arrays.append(column if column.type == item.type else column.cast(item.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+class _Writing:
+    """What the writers of batches and of streams share."""
+
+    def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
+        self.options = Options(options)
+        self.table, self.quarantine = open_tables(self.options, schema)
+
+    def run(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+        return Task(self.table, self.quarantine, ranges=self.options.flag("ranges")).run(iterator)
+
+    def discard(self, messages: list[WriterCommitMessage | None]) -> None:
+        written = Written.of_all(messages)
+        for file in written.files:
+            (self.table.path / file.path).unlink(missing_ok=True)
+        if self.quarantine is not None:
+            for file in written.quarantined:
+                (self.quarantine.path / file.path).unlink(missing_ok=True)
+
+    def append(
+        self, messages: list[WriterCommitMessage | None], epoch: int, lineage: int | None, batch: int
+    ) -> int | None:
+        """The commit names the files of the quarantine; who is cut off before they are in it finds them there."""
+        app = self.options.text("app")
+        written = Written.of_all(messages)
+        version = self.table.append(
+            written.files,
+            written.ranges,
+            app,
+            epoch,
+            batch,
+            lineage=lineage,
+            holes=self.options.flag("holes"),
+            notes={"quarantined": msgspec.to_builtins(written.quarantined)} if written.quarantined else {},
+        )
+        if version is not None and self.quarantine is not None and written.quarantined:
+            settle_quarantine(self.table, self.quarantine, app, since=version)
+        return version
+
+
+def settle_quarantine(table: Table, quarantine: Table, app: str, *, since: int | None = None) -> None:
+    """Adds to the quarantine what the commits of the table say belongs there: the version of the table is the number of
+    the batch, so that none is added twice."""
+    if not quarantine.state(app).epoch:
+        quarantine.claim(app)
+    state = quarantine.state(app)
+    for commit in table.commits(state.batch + 1 if since is None else since):
+        if commit.app == app and commit.notes.get("quarantined"):
+            files = msgspec.convert(commit.notes["quarantined"], list[DataFile])
+            quarantine.append(files, [], app, state.epoch, commit.version)
+
+
+class TableWriter(DataSourceArrowWriter):
+    """Writes one DataFrame: adds it as a batch, or puts it in the place of partitions."""
+
+    def __init__(self, options: Mapping[str, str], schema: StructType, overwrite: bool) -> None:
+        self._writing = _Writing(options, schema)
+        self._overwrite = overwrite
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+        return self._writing.run(iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        options, table = self._writing.options, self._writing.table
+        app = options.text("app")
+        epoch = options.number("epoch") if options.optional("epoch") else None
+        if self._overwrite:
+            text = options.optional("replace")
+            where = msgspec.json.decode(text, type=dict[str, Any]) if text else {}
+            table.replace(Written.of_all(messages).files, where=where, app=app, epoch=epoch)
+            return
+        state = table.state(app)
+        if not state.epoch:
+            table.claim(app)
+            state = table.state(app)
+        batch = options.number("batch") if options.optional("batch") else state.batch + 1
+        self._writing.append(messages, state.epoch if epoch is None else epoch, None, batch)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        self._writing.discard(messages)
+
+
+class TableStreamWriter(DataSourceStreamArrowWriter):
+    """Writes the batches of a stream. The options of the run come from `Table.begin`."""
+
+    def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
+        self.writing = _Writing(options, schema)
+        for name in ("epoch", "lineage"):
+            self.writing.options.number(name)
+        self.writing.options.text("app")
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+        return self.writing.run(iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+        options = self.writing.options
+        self.writing.append(messages, options.number("epoch"), options.number("lineage"), batchId)
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
+        self.writing.discard(messages)
+
+
+class TableSink(DataSource):
+    """`df.write.format("braid-table").option("path", ...).option("app", ...)`.
+
+    Options of both: `path`, `app`; for a table that is made: `partitionBy`, `bloom`, `statistics`, `sortBy` (names with
+    commas); `ranges` = true takes the rows out that say what was read; `quarantine` is the path for rows with a reason.
+    A stream: `epoch`, `lineage` (from `Table.begin`), `holes` = true allows offsets to be left out. A batch: `batch` is
+    a number by which a repetition is known; with mode `overwrite`, `replace` names the partitions as JSON.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        return FORMAT
+
+    def writer(self, schema: StructType, overwrite: bool) -> TableWriter:
+        return TableWriter(self.options, schema, overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> TableStreamWriter:  # noqa: ARG002, N802
+        return TableStreamWriter(self.options, schema)
