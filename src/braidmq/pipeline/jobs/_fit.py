@@ -27,7 +27,7 @@ class Fit(NamedTuple):
 
 def fitted_line(seconds: Sequence[float], values: Sequence[float], span_min_s: float) -> Fit | None:
     """None where there are too few points, or over too short a time, to say anything."""
-    step = math.ceil(len(seconds) / POINTS_MAX)
+    step = max(1, math.ceil(len(seconds) / POINTS_MAX))
     # From the end, so that the last point is among them.
     times, heights = list(seconds)[::-1][::step][::-1], list(values)[::-1][::step][::-1]
     if len(times) < POINTS_MIN or times[-1] - times[0] < span_min_s:

@@ -12,16 +12,20 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.query import StreamingQuery
 
+from braidmq.pipeline.errors import BrokerUnreachable, TopicMissing
 from braidmq.pipeline.tables import FORMAT, RANGE_OFFSET, REASON, Table, TableSink
 from braidmq.pipeline.tables._ranges import RANGE_PROTOCOL
 
 CHECKPOINTS: Final = "_checkpoints"
 ROWS_PER_BATCH: Final = 200_000
+ASK_S: Final = 30
 TRIGGER_S: Final = 60
 DAY: Final = "day"
 SOURCE_COLUMNS: Final = ("topic", "partition", "offset", "store_time", "protocol", "value")
@@ -58,8 +62,10 @@ class Ingest(msgspec.Struct, frozen=True, kw_only=True):
     """What one job keeps as it came, and what it does then."""
 
     name: str
-    pattern: str
-    """Of the topics: one that does not exist yet is waited for."""
+    topic: str = ""
+    """A topic of the house, which nobody finds but by its name."""
+    pattern: str = ""
+    """Or a pattern of others: one that does not exist yet is read when it does."""
     shape: Callable[[DataFrame], DataFrame]
     """Makes the rows of the source, ranges among them, the rows of the table; with a column `reason` for bad ones."""
     derive: Callable[[SparkSession, Sources, Sequence[date]], None]
@@ -70,7 +76,9 @@ class Ingest(msgspec.Struct, frozen=True, kw_only=True):
     sort_by: tuple[str, ...] = ()
 
     def run_once(self, spark: SparkSession, sources: Sources) -> Outcome:
-        """Take in all that is there now."""
+        """Take in all that is there now; nothing where the topic is not there yet. Raises BrokerUnreachable."""
+        if not self._is_there(sources):
+            return Outcome(0, ())
         work = _Work(self, sources)
         query = self._query(spark, sources, work, {"availableNow": True})
         query.awaitTermination()
@@ -79,7 +87,13 @@ class Ingest(msgspec.Struct, frozen=True, kw_only=True):
         return Outcome(work.rows, tuple(sorted(work.days)))
 
     def start(self, spark: SparkSession, sources: Sources, *, trigger_s: int = TRIGGER_S) -> StreamingQuery:
-        """A query that takes in what comes, every so many seconds."""
+        """A query that takes in what comes, every so many seconds. Raises TopicMissing, which may be tried again, and
+        BrokerUnreachable."""
+        if not self._is_there(sources):
+            raise TopicMissing(
+                f"there is no topic {self.topic} at {sources.bootstrap}: a node makes it within a minute of its start,"
+                " unless telemetry.topics is off; a Kafka cluster has none"
+            )
         return self._query(spark, sources, _Work(self, sources), {"processingTime": f"{trigger_s} seconds"})
 
     def _query(self, spark: SparkSession, sources: Sources, work: "_Work", trigger: dict[str, Any]) -> StreamingQuery:
@@ -97,9 +111,19 @@ class Ingest(msgspec.Struct, frozen=True, kw_only=True):
         writer = rows.writeStream.queryName(self.name).foreachBatch(work.take)
         return writer.option("checkpointLocation", run.checkpoint).trigger(**trigger).start()
 
+    def _is_there(self, sources: Sources) -> bool:
+        if not self.topic:
+            return True
+        admin = AdminClient({"bootstrap.servers": sources.bootstrap, **sources.kafka})
+        try:
+            return self.topic in admin.list_topics(timeout=ASK_S).topics
+        except KafkaException as error:
+            raise BrokerUnreachable(f"{sources.bootstrap}: {error}") from error
+
     def _read(self, spark: SparkSession, sources: Sources, offsets: Sequence[str]) -> DataFrame:
         reader = spark.readStream.format("braid").options(**sources.options())
-        reader = reader.option("topicsPattern", self.pattern).option("columns", ",".join(self.columns))
+        what = ("topics", self.topic) if self.topic else ("topicsPattern", self.pattern)
+        reader = reader.option(*what).option("columns", ",".join(self.columns))
         return (
             reader.option("ranges", "true")
             .option("startingOffsets", offsets[0])

@@ -230,7 +230,7 @@ def derive(spark: SparkSession, sources: Sources, days: Sequence[date]) -> None:
 
 INGEST: Final = Ingest(
     name=SAMPLES,
-    pattern=f"^{LAG_TOPIC.replace('.', '[.]')}$",
+    topic=LAG_TOPIC,
     shape=shaped,
     derive=derive,
     statistics=("at",),

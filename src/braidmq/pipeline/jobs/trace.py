@@ -181,7 +181,7 @@ def derive(spark: SparkSession, sources: Sources, days: Sequence[date]) -> None:
 
 INGEST: Final = Ingest(
     name=EVENTS,
-    pattern=f"^{TRACE_TOPIC.replace('.', '[.]')}$",
+    topic=TRACE_TOPIC,
     shape=shaped,
     derive=derive,
     bloom=("message_id",),
@@ -226,11 +226,12 @@ class Step(msgspec.Struct, frozen=True):
     value: int
 
 
-_COLUMNS: Final = 'step, at, instance, topic, partition, place, "group", client, amount'
+_COLUMNS: Final = 'step, "at", instance, topic, "partition", place, "group", client, amount'
 _OF_ID: Final = f"select {_COLUMNS} from read_parquet($files) where message_id = $id limit {STEPS_MAX}"  # noqa: S608
 _OF_PLACE: Final = f"""
     select {_COLUMNS} from read_parquet($files)
-    where first <= $offset and until > $offset and topic = $topic and partition = $partition and instance = $instance
+    where "first" <= $offset and "until" > $offset and topic = $topic and "partition" = $partition
+    and instance = $instance
     limit {STEPS_MAX}
 """  # noqa: S608
 

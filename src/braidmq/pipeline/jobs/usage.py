@@ -146,7 +146,7 @@ def derive(spark: SparkSession, sources: Sources, days: Sequence[date]) -> None:
 
 INGEST: Final = Ingest(
     name=SAMPLES,
-    pattern=f"^{USAGE_TOPIC.replace('.', '[.]')}$",
+    topic=USAGE_TOPIC,
     shape=shaped,
     derive=derive,
     statistics=("from_ms",),

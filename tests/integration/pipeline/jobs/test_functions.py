@@ -294,12 +294,8 @@ def test_dead_letters_are_told_by_group_origin_and_cause_with_the_latest_ids(spa
     assert shaped.where(f.col("value").isNotNull()).count() == 0
     rows = {row["cause"]: row for row in dlq.top(shaped).collect()}
     often = rows["delivered in vain too often"]
-    assert (often["group"], often["origin_topic"], often["letters"], often["attempts_max"]) == (
-        "buyers",
-        "orders",
-        8,
-        17,
-    )
+    assert (often["group"], often["origin_topic"], often["letters"]) == ("buyers", "orders", 8)
+    assert often["attempts_max"] == 17
     assert often["sample_ids"] == ["id-7", "id-6", "id-5", "id-4", "id-3"]
     assert set(rows) == {"delivered in vain too often", "given up at once", "java.lang.IllegalStateException"}
     assert often["day"] == date(2026, 3, 1)
