@@ -13,8 +13,14 @@ from braidmq.pipeline.reports._report import Course, Point
 
 WIDTH: Final = 560
 HEIGHT: Final = 220
-LEFT, RIGHT, TOP, BOTTOM = 64, 12, 12, 28
+LEFT, RIGHT, TOP, BOTTOM = 66, 20, 12, 28
 LINES: Final = 4
+TIMES_MAX: Final = 7
+_TIME_STEPS: Final = (
+    *(timedelta(minutes=count) for count in (1, 2, 5, 10, 15, 30)),
+    *(timedelta(hours=count) for count in (1, 2, 3, 4, 6, 12)),
+    *(timedelta(days=count) for count in (1, 2, 7, 14, 28, 91, 365)),
+)
 COLOURS: Final = 5
 
 
@@ -74,17 +80,18 @@ def _grid_line(tick: float, top: float, written: Callable[[float], str]) -> str:
 
 
 def _times(moments: Sequence[datetime]) -> list[str]:
+    """Round times along the bottom, as many as are easily read."""
     if not moments:
         return []
     span = moments[-1] - moments[0]
-    form = "%H:%M" if span <= timedelta(days=1) else "%d %b"
+    step = next((step for step in _TIME_STEPS if span / step <= TIMES_MAX), span)
+    form = "%H:%M" if step < timedelta(days=1) else "%d %b"
+    midnight = moments[0].replace(hour=0, minute=0, second=0, microsecond=0)
     count = len(moments)
-    shown = sorted({round(nth * (count - 1) / 5) for nth in range(6)})
-    anchors = {shown[0]: "start", shown[-1]: "end"} if len(shown) > 1 else {}
     return [
-        f'<text x="{_x(place, count):.1f}" y="{HEIGHT - 8}" class="tick {anchors.get(place, "middle")}">'
-        f"{moments[place].strftime(form)}</text>"
-        for place in shown
+        f'<text x="{_x(place, count):.1f}" y="{HEIGHT - 8}" class="tick middle">{at.strftime(form)}</text>'
+        for place, at in enumerate(moments)
+        if not (at - midnight) % step
     ]
 
 

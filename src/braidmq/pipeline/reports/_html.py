@@ -28,7 +28,8 @@ h1 { font-size: 24px; font-weight: 650; margin: 0; letter-spacing: -.01em; }
 h2 { font-size: 15px; font-weight: 650; margin: 0 0 12px; }
 p.span, p.foot { color: var(--soft); margin: 0; }
 p.foot { margin-top: 32px; font-size: 12px; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 12px; margin: 24px 0; }
+.tiles { display: grid; grid-template-columns: repeat(4, 1fr); gap: 12px; margin: 24px 0; }
+@media (max-width: 720px) { .tiles { grid-template-columns: repeat(2, 1fr); } }
 .tile, section { background: var(--card); border: 1px solid var(--line); border-radius: 8px; }
 .tile { padding: 14px 16px; }
 .tile b { display: block; font-size: 22px; font-weight: 650; font-variant-numeric: tabular-nums; }
@@ -40,11 +41,13 @@ section { padding: 18px 20px; margin-top: 16px; break-inside: avoid; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th { text-align: left; font-weight: 600; font-size: 12px; color: var(--soft); white-space: nowrap; }
-th, td { padding: 7px 12px 7px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+th, td { padding: 7px 12px; border-bottom: 1px solid var(--line); vertical-align: top; }
+th:first-child, td:first-child { padding-left: 0; } th:last-child, td:last-child { padding-right: 0; }
 tr:last-child td { border-bottom: 0; }
 th.n, td.n { text-align: right; white-space: nowrap; }
-td.t { overflow-wrap: anywhere; min-width: 9em; }
+td.t { overflow-wrap: anywhere; min-width: 12em; max-width: 32em; }
 td.w { white-space: nowrap; }
+td.i { font: 12px/1.6 ui-monospace, SFMono-Regular, Menlo, monospace; overflow-wrap: anywhere; min-width: 20em; }
 .bad { color: var(--bad); font-weight: 600; } .warn { color: var(--warn); font-weight: 600; }
 .good { color: var(--good); }
 .quiet { color: var(--soft); }
@@ -106,7 +109,7 @@ def _tiles(report: Report) -> str:
         (_count(totals.messages_out), "messages out"),
         (_size(totals.bytes_in), "bytes in"),
         (_size(totals.storage_bytes), "stored"),
-        (_latency(totals.p99_ms), "latency, 99th percentile"),
+        (_latency(totals.p99_ms), "latency, p99"),
         (_count(totals.failures), "refused"),
         (_count(totals.retries), "retries"),
         (_count(totals.dead), "dead letters"),
@@ -121,7 +124,7 @@ def _tiles(report: Report) -> str:
 def _charts(report: Report) -> str:
     kinds: tuple[tuple[str, str, Callable[[float], str]], ...] = (
         ("Messages per second", "messages/s", _count),
-        ("Throughput", "bytes/s", lambda value: f"{_size(value)}/s"),
+        ("Throughput", "bytes/s", _byte_rate),
         ("Latency", "ms", _latency),
         ("Groups behind, in messages", "messages behind", _count),
     )
@@ -221,7 +224,7 @@ def _dead_letters(report: Report) -> str:
             _number(_count(line.letters)),
             ("w", _time(line.first_seen)),
             ("w", _time(line.last_seen)),
-            _text(", ".join(line.sample_ids)),
+            ("i", "<br>".join(escape(each) for each in line.sample_ids) or _NONE),
         )
         for line in report.dead_letters
     )
@@ -286,18 +289,25 @@ def _trend(line: ForecastLine) -> str:
 
 def _count(value: float) -> str:
     """A number as short as it can be read: 950, 12.4 k, 3.2 M."""
-    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+    for limit, size, unit in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
         if value >= limit:
-            size = 1e3 if unit == "k" else limit
-            return f"{value / size:.1f} {unit}"
-    return f"{value:,.0f}" if value == int(value) else f"{value:.2g}" if value < 1 else f"{value:,.1f}"
+            return f"{_short(value / size)} {unit}"
+    return f"{value:.2g}" if 0 < value < 1 else f"{value:,.1f}".removesuffix(".0")
 
 
 def _size(value: float) -> str:
     for limit, unit in ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if value >= limit:
-            return f"{value / limit:.1f} {unit}"
+            return f"{_short(value / limit)} {unit}"
     return f"{value:.0f} B"
+
+
+def _byte_rate(value: float) -> str:
+    """In powers of ten, as networks and disks are sold."""
+    for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if value >= limit:
+            return f"{_short(value / limit)} {unit}/s"
+    return f"{value:.0f} B/s"
 
 
 def _latency(value_ms: float | None) -> str:
@@ -305,8 +315,12 @@ def _latency(value_ms: float | None) -> str:
         return _NONE
     for limit, unit in ((3_600_000, "h"), (60_000, "min"), (1_000, "s")):
         if value_ms >= limit:
-            return f"{value_ms / limit:.1f} {unit}"
-    return f"{value_ms:.0f} ms"
+            return f"{_short(value_ms / limit)} {unit}"
+    return f"{_short(value_ms)} ms"
+
+
+def _short(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
 
 
 def _time(at: datetime) -> str:
