@@ -7,7 +7,7 @@ only the results are made.
 
 import json
 from collections.abc import Callable, Sequence
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -81,9 +81,7 @@ class Ingest(msgspec.Struct, frozen=True, kw_only=True):
             return Outcome(0, ())
         work = _Work(self, sources)
         query = self._query(spark, sources, work, {"availableNow": True})
-        query.awaitTermination()
-        if (failure := query.exception()) is not None:
-            raise failure
+        query.awaitTermination()  # raises what ended it
         return Outcome(work.rows, tuple(sorted(work.days)))
 
     def start(self, spark: SparkSession, sources: Sources, *, trigger_s: int = TRIGGER_S) -> StreamingQuery:
@@ -171,25 +169,23 @@ class _Work:
             self._ingest.derive(frame.sparkSession, self._sources, days)
 
 
-def read_table(spark: SparkSession, path: str) -> DataFrame:
-    """A table as a DataFrame, by its live files: Spark has no jar of Delta's here."""
-    table = Table.open(path)
-    files = table.files()
-    schema = spark.createDataFrame([], _spark_schema(table)).schema
-    if not files:
-        return spark.createDataFrame([], schema)
-    by_day: DataFrame | None = None
-    for value in sorted({str(file.partition.get(DAY)) for file in files}):
-        paths = [str(table.path / file.path) for file in files if str(file.partition.get(DAY)) == value]
-        part = spark.read.schema(schema).parquet(*paths).withColumn(DAY, f.lit(value).cast("date"))
-        by_day = part if by_day is None else by_day.unionByName(part)
-    assert by_day is not None
-    return by_day.select(*schema.names)
-
-
 def read_days(spark: SparkSession, path: str, days: Sequence[date]) -> DataFrame:
-    """The rows of some days."""
-    return read_table(spark, path).where(f.col(DAY).isin(list(days)))
+    """The rows of some days, by the table's live files: Spark itself does not read Delta tables without a jar."""
+    table = Table.open(path)
+    schema = from_arrow_schema(table.schema)
+    found = spark.createDataFrame([], schema)
+    for day in days:
+        paths = [str(table.path / file.path) for file in table.files({DAY: str(day)})]
+        if paths:
+            rows = spark.read.schema(schema).parquet(*paths).withColumn(DAY, f.lit(day).cast("date"))
+            found = found.unionByName(rows.select(*schema.names))
+    return found
+
+
+def newest(frame: DataFrame) -> datetime | None:
+    """The latest time in the column `at`, whatever the driver's time zone is."""
+    at_ms = frame.agg(f.unix_millis(f.max("at")).alias("at_ms")).collect()[0]["at_ms"]
+    return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, UTC)
 
 
 def replace_days(frame: DataFrame, path: str, app: str, days: Sequence[date], *, statistics: str = "") -> None:
@@ -211,7 +207,3 @@ def replace_days(frame: DataFrame, path: str, app: str, days: Sequence[date], *,
 def is_range() -> Any:
     """A row that only says what was read."""
     return (f.col("offset") == RANGE_OFFSET) & (f.col("protocol") == RANGE_PROTOCOL)
-
-
-def _spark_schema(table: Table) -> Any:
-    return from_arrow_schema(table.schema)

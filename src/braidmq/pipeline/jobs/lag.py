@@ -28,6 +28,7 @@ from braidmq.pipeline.jobs._ingest import (
     Outcome,
     Sources,
     is_range,
+    newest,
     read_days,
     replace_days,
 )
@@ -119,7 +120,6 @@ FORECAST_COLUMNS: Final = pa.schema(
         ("high_per_s", pa.float64()),
         ("verdict", pa.string()),
         ("reached_at", _TIME),
-        ("day", pa.date32()),
     ]
 )
 FORECAST_SCHEMA: Final = from_arrow_schema(FORECAST_COLUMNS)
@@ -144,7 +144,8 @@ def forecast(minutes: DataFrame, disk: DataFrame, until: datetime) -> DataFrame:
         f.col("total_bytes").cast("double").alias("limit"),
     )
     recent = lags.unionByName(fills).where(f.col("at") >= f.lit(until - HISTORY))
-    return recent.groupBy("kind", "name", "topic").applyInArrow(_forecast_one, FORECAST_SCHEMA)
+    found = recent.groupBy("kind", "name", "topic").applyInArrow(_forecast_one, FORECAST_SCHEMA)
+    return found.withColumn(DAY, f.lit(until.date()))
 
 
 def _filled(minutes: DataFrame, until: datetime) -> DataFrame:
@@ -180,7 +181,6 @@ def _forecast_one(points: pa.Table) -> pa.Table:
         "high_per_s": None if fit is None else fit.high,
         "verdict": verdict,
         "reached_at": None if reached_s is None else last + timedelta(seconds=round(reached_s)),
-        "day": last.date(),
     }
     return pa.Table.from_pylist([row], FORECAST_COLUMNS)
 
@@ -223,9 +223,9 @@ def derive(spark: SparkSession, sources: Sources, days: Sequence[date]) -> None:
     last = days[-1]
     around = [last - timedelta(days=1), last]
     minutes, disk = (read_days(spark, sources.table(name), around) for name in (MINUTES, DISK))
-    newest = samples.where(f.col(DAY) == last).agg(f.max("at").alias("at")).collect()[0]["at"]
-    until = newest.replace(tzinfo=UTC) if newest.tzinfo is None else newest
-    replace_days(forecast(minutes, disk, until), sources.table(FORECAST), "lag", [last])
+    until = newest(samples)
+    if until is not None:
+        replace_days(forecast(minutes, disk, until), sources.table(FORECAST), "lag", [last])
 
 
 INGEST: Final = Ingest(

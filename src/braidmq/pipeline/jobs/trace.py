@@ -26,6 +26,7 @@ from braidmq.pipeline.jobs._ingest import (
     Outcome,
     Sources,
     is_range,
+    newest,
     read_days,
     replace_days,
 )
@@ -170,10 +171,10 @@ def derive(spark: SparkSession, sources: Sources, days: Sequence[date]) -> None:
     """Make the findings of these days anew, as they stand at the end of what is known."""
     around = sorted({*days, *(day - timedelta(days=1) for day in days)})
     steps = read_days(spark, sources.table(EVENTS), around)
-    newest = steps.agg(f.max("at").alias("at")).collect()[0]["at"]
     last = days[-1]
-    found = findings(steps, newest).withColumn(DAY, f.lit(last).cast("date"))
-    replace_days(found, sources.table(FINDINGS), "trace", [last])
+    if (now := newest(steps)) is not None:
+        found = findings(steps, now).withColumn(DAY, f.lit(last).cast("date"))
+        replace_days(found, sources.table(FINDINGS), "trace", [last])
     if Table.exists(sources.table(usage.SAMPLES)):
         samples = read_days(spark, sources.table(usage.SAMPLES), days)
         replace_days(summary(samples), sources.table(SUMMARY), "trace", days, statistics="at,topic")

@@ -221,8 +221,8 @@ def test_forecasts_say_who_will_not_catch_up_when_the_disk_is_full_and_what_nobo
         "n": "fills up",
     }
     assert found["falls-behind"]["per_s"] == pytest.approx(10, rel=0.05)
-    assert (found["catches-up"]["reached_at"].replace(tzinfo=UTC) - until).total_seconds() == pytest.approx(2_460, 0.02)
-    full_s = (found["n"]["reached_at"].replace(tzinfo=UTC) - until).total_seconds()
+    assert (found["catches-up"]["reached_at"].astimezone(UTC) - until).total_seconds() == pytest.approx(2_460, 0.02)
+    full_s = (found["n"]["reached_at"].astimezone(UTC) - until).total_seconds()
     assert full_s == pytest.approx((10**9 // 2 - 59 * 10**6) / (10**6 / 60), rel=0.02)
     assert found["rests"]["points"] == 60
 

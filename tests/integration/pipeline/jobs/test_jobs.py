@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import duckdb
+import msgspec
 import pytest
 from confluent_kafka import Consumer, Producer
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from braidmq.model import Message
@@ -114,6 +116,10 @@ def rows(sources: Sources, name: str, query: str) -> list[tuple[Any, ...]]:
         return database.execute(query).fetchall()
 
 
+def cut_off(*_: object) -> None:
+    raise RuntimeError("as if the driver had ended here")
+
+
 @pytest.mark.timeout(300)
 def test_two_protocols_become_reports_and_nothing_counts_twice(
     spark: SparkSession, running: Running, sources: Sources
@@ -129,9 +135,18 @@ def test_two_protocols_become_reports_and_nothing_counts_twice(
     came = "select protocol, sum(messages)::int from rows where direction = 'in' and topic = 'orders' group by 1"
     assert sorted(rows(sources, "usage_1d", came)) == [("kafka", 50), ("rocketmq", 5)]
 
+    # Who is cut off between the samples and the results makes the results at the next start.
+    produce(running, 4)
+    running.tell()
+    with pytest.raises(StreamingQueryException):
+        msgspec.structs.replace(usage.INGEST, derive=cut_off).run_once(spark, sources)
+    assert sorted(rows(sources, "usage_1d", came)) == [("kafka", 50), ("rocketmq", 5)]
+    usage.run_once(spark, sources)
+    assert sorted(rows(sources, "usage_1d", came)) == [("kafka", 54), ("rocketmq", 5)]
+
     # The table, and not the checkpoint, says how far the job has come.
     shutil.rmtree(sources.table("_checkpoints"))
-    produce(running, 11)
+    produce(running, 7)
     running.tell()
     usage.run_once(spark, sources)
     for name in usage.TABLES:
