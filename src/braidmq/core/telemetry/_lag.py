@@ -60,23 +60,28 @@ class LagSampler:
             for number, committed in list(self._log.fetch_offsets(group).items()):
                 if (looks := looks + 1) % LOOKS == 0:
                     await asyncio.sleep(0)
-                found = self._look(group, number, committed.offset, members)
-                if found is None:
+                now = self._now(number, committed.offset, members)
+                if now is None:
                     continue
-                now = found.start, found.committed, found.end, members
-                seen[group, number] = now
-                is_due = self._turn % AGAIN_TURNS == 0 and found.end > found.committed
-                if is_due or self._seen.get((group, number)) != now:
-                    yield found
+                before = self._seen.get((group, number))
+                is_due = self._turn % AGAIN_TURNS == 0 and now[2] > now[1]
+                if before == now and not is_due:
+                    seen[group, number] = now
+                elif (place := self._place(number)) is not None:
+                    seen[group, number] = now
+                    yield Lag(group, *place, *now)
         self._seen = seen
 
-    def _look(self, group: str, number: int, committed: int, members: int) -> Lag | None:
-        partition = self._catalog.partition_by_number(number)
-        topic = None if partition is None else self._catalog.topic_by_id(partition.topic_id)
-        if partition is None or topic is None or topic.deleting or topic.name.startswith(OWN_TOPIC_PREFIX):
-            return None
+    def _now(self, number: int, committed: int, members: int) -> _Seen | None:
         try:
             bounds = self._log.bounds(number)
         except BraidError:
             return None  # it went away meanwhile
-        return Lag(group, topic, partition.index, bounds.start, committed, bounds.end, members)
+        return bounds.start, committed, bounds.end, members
+
+    def _place(self, number: int) -> tuple[Topic, int] | None:
+        partition = self._catalog.partition_by_number(number)
+        topic = None if partition is None else self._catalog.topic_by_id(partition.topic_id)
+        if partition is None or topic is None or topic.deleting or topic.name.startswith(OWN_TOPIC_PREFIX):
+            return None
+        return topic, partition.index
