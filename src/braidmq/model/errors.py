@@ -49,6 +49,12 @@ class IndexOff(BraidError):
     code = "index_off"
 
 
+class NotArchived(BraidError):
+    """What is not in the archive yet cannot be deleted where the archive is required."""
+
+    code = "not_archived"
+
+
 class UnknownTopic(BraidError):
     """There is no such topic."""
 

@@ -16,6 +16,7 @@ from braidmq.settings._load import (
 from braidmq.settings._page import reference_page
 from braidmq.settings._secrets import redact_url
 from braidmq.settings._structs import (
+    ArchiveSettings,
     CursorSettings,
     GroupsSettings,
     HalvesSettings,
@@ -29,6 +30,7 @@ from braidmq.settings._structs import (
     RocketMQSettings,
     Settings,
     StoreSettings,
+    TelemetrySettings,
     TimersSettings,
     TopicsSettings,
     TraceSettings,
@@ -38,6 +40,7 @@ __all__ = [
     "CONFIG_VARIABLE",
     "DEFAULT_ORIGIN",
     "READY_FILE_VARIABLE",
+    "ArchiveSettings",
     "CursorSettings",
     "Given",
     "GroupsSettings",
@@ -54,6 +57,7 @@ __all__ = [
     "RocketMQSettings",
     "Settings",
     "StoreSettings",
+    "TelemetrySettings",
     "TimersSettings",
     "TopicsSettings",
     "TraceSettings",

@@ -14,6 +14,7 @@ from braidmq.core.publish import Publisher
 from braidmq.core.pull import Puller
 from braidmq.core.query import Query
 from braidmq.core.retry import Retries
+from braidmq.core.telemetry import Outlet
 from braidmq.core.timers import Timers
 from braidmq.core.topics import Topics
 from braidmq.core.trace import Tracer
@@ -71,3 +72,4 @@ class RocketMQServices(NamedTuple):
     tracer: Tracer
     commits: "Commits"
     counters: Counters
+    outlet: Outlet
