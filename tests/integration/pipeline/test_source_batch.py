@@ -12,7 +12,7 @@ from pyspark.testing import assertDataFrameEqual
 from braidmq.pipeline.columns import MESSAGE
 from pipeline_support import LIMIT_S, Broker, told_ranges, values
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(300)
 
 
 def numbered(count: int, prefix: str = "m") -> list[str]:
