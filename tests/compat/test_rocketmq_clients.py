@@ -422,3 +422,10 @@ def test_messages_that_the_client_gathers_by_itself_are_all_there(facts: Facts) 
         message = seen[sent["body"]]
         for name in ("queue", "offset", "offset_id"):
             assert message[name] == sent[name]
+
+
+def test_consumers_that_pop_share_the_messages_and_get_those_again_that_failed(facts: Facts) -> None:
+    modern(facts)
+    found = facts.of("pop")
+    assert sorted(bodies(found["seen"])) == sorted(["first", *numbered(20), "fails once", "fails once"])
+    assert found["failures"] == 1

@@ -7,7 +7,9 @@ segments is then the same for all of them. The last segment, which is still writ
 import msgspec
 import pytest
 
-from braidmq.log import Bounds, TimedOffset
+from braidmq.log import Bounds, GroupOffset, TimedOffset
+from braidmq.model.errors import NotArchived
+from braidmq.model.names import ARCHIVE_GROUP
 from braidmq.records import Batch, Codec, Marker, build_batch, resealed, with_append_time
 from contract.harness import BEGAN_MS, LogUnderTest, batch_of, keyed, marker, sent
 
@@ -106,6 +108,72 @@ async def test_a_topic_that_is_only_compacted_keeps_what_is_old(under_test: LogU
     under_test.clock.now_ms += 10 * HOUR_MS
     await under_test.log.maintain()
     assert under_test.log.bounds(number) == Bounds(0, 1, 1)
+
+
+REQUIRED = SMALL | {"braid.archive": "required"}
+
+
+async def archive(under_test: LogUnderTest, number: int, offset: int) -> None:
+    await under_test.log.commit_offsets(ARCHIVE_GROUP, {number: GroupOffset(offset)})
+
+
+async def test_what_is_too_old_waits_for_the_archive_where_it_is_required(under_test: LogUnderTest) -> None:
+    topic = await under_test.make_topic(retention_ms=HOUR_MS, settings=REQUIRED)
+    (number,) = topic.partition_numbers
+    await under_test.append_each(number, b"a", b"b", b"c")
+    under_test.clock.now_ms += HOUR_MS + 1
+    await under_test.log.maintain()
+    assert under_test.log.bounds(number).start == 0
+    assert under_test.log.held_bytes() == {number: 3 * batch_of(b"a").size_bytes}
+    await archive(under_test, number, 2)
+    await under_test.log.maintain()
+    assert under_test.log.bounds(number).start == 2
+    assert under_test.log.held_bytes() == {number: batch_of(b"a").size_bytes}
+    await archive(under_test, number, 3)
+    await under_test.log.maintain()
+    assert under_test.log.bounds(number) == Bounds(3, 3, 3)
+    assert not under_test.log.held_bytes()
+
+
+async def test_what_is_too_much_waits_for_the_archive_where_it_is_required(under_test: LogUnderTest) -> None:
+    topic = await under_test.make_topic(retention_bytes=0, settings=REQUIRED)
+    (number,) = topic.partition_numbers
+    await under_test.append_each(number, b"a", b"b", b"c", b"d")
+    await archive(under_test, number, 2)
+    await under_test.log.maintain()
+    assert await under_test.values(number, 2) == [b"c", b"d"]
+    assert under_test.log.bounds(number).start == 2
+
+
+async def test_compaction_waits_for_the_archive_where_it_is_required(under_test: LogUnderTest) -> None:
+    number = await under_test.make_partition(settings=COMPACT | REQUIRED)
+    for value in (b"1", b"2", b"3", b"4"):
+        await under_test.append(number, keyed((b"a", value)))
+    assert sorted(await compacted(under_test, number)) == [0, 1, 2, 3]
+    await archive(under_test, number, 2)
+    assert sorted(await compacted(under_test, number)) == [1, 2, 3]
+
+
+async def test_a_topic_whose_archive_is_only_wished_for_does_not_wait(under_test: LogUnderTest) -> None:
+    topic = await under_test.make_topic(retention_ms=HOUR_MS, settings=SMALL | {"braid.archive": "on"})
+    (number,) = topic.partition_numbers
+    await under_test.append_each(number, b"a")
+    under_test.clock.now_ms += HOUR_MS + 1
+    await under_test.log.maintain()
+    assert under_test.log.bounds(number).start == 1
+
+
+async def test_nobody_deletes_what_a_required_archive_does_not_hold(under_test: LogUnderTest) -> None:
+    topic = await under_test.make_topic(settings=REQUIRED)
+    (number,) = topic.partition_numbers
+    await under_test.append_each(number, b"a", b"b", b"c")
+    with pytest.raises(NotArchived, match="up to offset 0"):
+        await under_test.log.delete_records(number, 1)
+    await archive(under_test, number, 2)
+    with pytest.raises(NotArchived, match="up to offset 2"):
+        await under_test.log.delete_records(number, 3)
+    assert await under_test.log.delete_records(number, 2) == 2
+    assert await under_test.log.delete_records(number, 1) == 2
 
 
 async def compacted(under_test: LogUnderTest, number: int) -> dict[int, tuple[bytes | None, bytes | None]]:

@@ -9,14 +9,16 @@ from typing import Any
 import confluent_kafka
 
 from braidmq.node import Node
-from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, RocketMQSettings, Settings
+from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, QuerySettings, RocketMQSettings, Settings
 from running_node import RunningNode, WaitFor
 
 KILLS = 3
 MESSAGES_BEFORE_KILL = (20_000, 60_000)
 LOOKUPS = 150
 ARGUMENTS = ["--http", "off", "--kafka", "127.0.0.1:0", "--flush", "interval"]
-QUICK = ["--set", "query.memory_bytes=1MiB", "--set", "query.share_percent=80"]
+MEMORY_BYTES = 1 << 20
+SHARE_PERCENT = 80
+QUICK = ["--set", f"query.memory_bytes={MEMORY_BYTES}", "--set", f"query.share_percent={SHARE_PERCENT}"]
 
 
 def send_until_killed(node: RunningNode, first: int, kill_after: int) -> list[int]:
@@ -54,6 +56,7 @@ async def check(folder: Path, acknowledged: list[int], chance: random.Random) ->
         http=HttpSettings(listen=None),
         kafka=KafkaSettings(listen=()),
         rocketmq=RocketMQSettings(listen=()),
+        query=QuerySettings(memory_bytes=MEMORY_BYTES, share_percent=SHARE_PERCENT),
     )
     node = await Node.start(settings)
     topic = node.catalog.topic("default", "orders")

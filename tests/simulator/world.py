@@ -15,6 +15,7 @@ from uuid import UUID
 from braidmq.log import Appended, AppendResult, GroupOffset
 from braidmq.log._policy import Policy
 from braidmq.log._producers import Producers
+from braidmq.log._retention import free_offset
 from braidmq.log.embedded._checkpoint import Checkpoint, begin_checkpoint, begin_edit, finish_checkpoint
 from braidmq.log.embedded._compaction import begin_compaction, finish_compaction
 from braidmq.log.embedded._engine import Engine
@@ -298,6 +299,8 @@ class World:
             return
         partition = self.engine.partitions[number]
         start = self.chance.randint(partition.start_offset, partition.visible_offset)
+        if start > free_offset(partition.policy, self.engine.groups, number):
+            return
 
         def done(error: BraidError | None) -> None:
             if error is None and number in self.expected:
@@ -308,7 +311,11 @@ class World:
 
     def retain(self) -> None:
         if self.checkpoint is None and self.flush_job is None:
+            before = {number: partition.start_offset for number, partition in self.engine.partitions.items()}
             apply_retention(self.engine)
+            for number, partition in self.engine.partitions.items():
+                free = free_offset(partition.policy, self.engine.groups, number)
+                assert partition.start_offset <= max(before[number], free), f"{number} did not wait"
 
     def compact(self) -> None:
         for partition in [p for p in self.engine.partitions.values() if p.number in self.expected]:
@@ -356,6 +363,7 @@ class World:
                 dirty_ratio=self.chance.choice([0.0, 0.0, 0.5]),
                 lag_min_ms=self.chance.choice([0, 0, 200]),
                 lag_max_ms=self.chance.choice([500, 1 << 62]),
+                waits_for=self.chance.choice(["", "", "g1"]),
             )
         )
         edit = TopicEdit(topic_id, [*numbers, *added], policy)
@@ -470,6 +478,9 @@ class World:
                 f"partition {number} ends at {partition.end_offset}, {expected.kept_end} was promised"
             )
             assert partition.start_offset >= expected.start, f"partition {number} began at {expected.start}"
+        if group := partition.policy.waits_for:
+            seen = [offset for at, offset in self.offsets_tried.get(group, ()) if at == number]
+            assert partition.start_offset <= max([expected.start, *seen]), f"partition {number} did not wait"
         offset = partition.start_offset
         batches = []
         while offset < partition.visible_offset:

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.core.timing import Clock, Timer
+from braidmq.records import Batch
 
 SAMPLE_MS: Final = 10_000
 MINUTE_MS: Final = 60_000
@@ -51,13 +52,22 @@ def together(sums: Sequence[Sum]) -> Sum:
 
 
 class Tally(Protocol):
-    """Who hears of what was stored."""
+    """Who hears of what was stored, and of what was not."""
 
-    def stored(self, number: int, messages: int, size_bytes: int) -> None: ...
+    def stored(self, number: int, batch: Batch) -> None:
+        """A batch has come to a partition."""
+        ...
+
+    def refused(self, number: int, messages: int) -> None:
+        """Messages for a partition were refused."""
+        ...
 
 
 class _Uncounted:
-    def stored(self, number: int, messages: int, size_bytes: int) -> None:
+    def stored(self, number: int, batch: Batch) -> None:
+        """Nobody wants to know."""
+
+    def refused(self, number: int, messages: int) -> None:
         """Nobody wants to know."""
 
 

@@ -107,7 +107,7 @@ class Delivery:
         results = await self._log.append(entries) if entries else []
         for (load, begin, end), (number, batch), result in zip(batches, entries, results, strict=True):
             if isinstance(result, Appended):
-                self._tally.stored(number, batch.record_count, batch.size_bytes)
+                self._tally.stored(number, batch)
             for nth, place in enumerate(load.places[begin:end]):
                 if isinstance(result, Appended):
                     fates[place] = Delivered(load.partition, result.base_offset + nth)

@@ -1,9 +1,18 @@
 """Finding one message by its place."""
 
+from typing import Final
+
 from braidmq.log import Log
 from braidmq.model import Message
 from braidmq.model.errors import OffsetOutOfRange, UnknownMessage, UnknownPartition
 from braidmq.records import parse_batch, read_records, record_message
+
+YOUNG_BYTES: Final = 256 << 20
+
+
+def is_young(log: Log, number: int) -> bool:
+    """Whether the partition has little, and all it ever had. Raises UnknownPartition."""
+    return log.bounds(number).start == 0 and log.size_bytes(number) < YOUNG_BYTES
 
 
 async def message_at(log: Log, number: int, offset: int) -> Message:

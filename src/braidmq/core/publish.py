@@ -161,6 +161,7 @@ class Publisher:
         for number, load in loads.items():
             for begin, end, batch in self._batches(load, now_ms):
                 if isinstance(batch, BraidError):
+                    self._tally.refused(number, sum(len(entry.messages) for entry in load.entries[begin:end]))
                     _tell(load, begin, end, batch)
                 else:
                     entries.append((number, batch))
@@ -178,7 +179,9 @@ class Publisher:
     ) -> None:
         for (number, batch), (load, begin, end), result in zip(entries, waiting, results, strict=True):
             if isinstance(result, Appended):
-                self._tally.stored(number, batch.record_count, batch.size_bytes)
+                self._tally.stored(number, batch)
+            else:
+                self._tally.refused(number, batch.record_count)
             _tell(load, begin, end, result)
 
     def _batches(self, load: _Load, now_ms: int) -> Sequence[tuple[int, int, Batch | BraidError]]:

@@ -29,6 +29,7 @@ from braidmq.model import (
     check_topic_name,
 )
 from braidmq.model.errors import AlreadyExists, InvalidName, InvalidPartitions, LogClosed, UnknownTopic
+from braidmq.model.names import is_internal
 from braidmq.model.topic_settings import TOPIC_SETTINGS, TopicFields, TopicSetting, fields_of, texts_of
 from braidmq.store import Catalog
 
@@ -99,7 +100,7 @@ class Topics:
         """The topic of this name, made now if the settings allow it. Raises UnknownTopic, InvalidName."""
         if (topic := self.find(name, instance=instance)) is not None:
             return topic
-        if name in RESERVED_TOPIC_NAMES:
+        if is_internal(name):
             raise UnknownTopic(f"there is no topic {name!r}")
         if not self.auto_create:
             raise UnknownTopic(

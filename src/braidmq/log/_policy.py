@@ -3,6 +3,7 @@
 import msgspec
 
 from braidmq.model import DEFAULT_RETENTION_MS, Topic, topic_settings
+from braidmq.model.names import ARCHIVE_GROUP
 
 SEGMENT_BYTES = topic_settings.SEGMENT_BYTES.read({})
 SEGMENT_MS = topic_settings.SEGMENT_MS.read({})
@@ -25,15 +26,20 @@ class Policy(msgspec.Struct, frozen=True, array_like=True):
     """For how long a record is sure to stay in a compacted topic."""
     lag_max_ms: int = topic_settings.UNLIMITED
     """How long a record may wait for its compaction."""
+    waits_for: str = ""
+    """The group without which nothing goes: only what lies before the offset that it has committed. Empty for none."""
 
 
-def policy_of(topic: Topic, segment_bytes: int = SEGMENT_BYTES) -> Policy:
-    """`segment_bytes` is for topics that say nothing about it. Raises InvalidSetting."""
+def policy_of(
+    topic: Topic, segment_bytes: int = SEGMENT_BYTES, archive: str = topic_settings.ARCHIVE.default
+) -> Policy:
+    """`segment_bytes` and `archive` are for topics that say nothing about them. Raises InvalidSetting."""
     texts = topic.settings
     cleanup = topic_settings.CLEANUP_POLICY.read(texts)
     is_compacted = topic_settings.COMPACT in cleanup
     segment_ms = topic_settings.SEGMENT_MS.read(texts)
     lag_max_ms = topic_settings.MAX_COMPACTION_LAG_MS.read(texts)
+    is_required = texts.get(topic_settings.ARCHIVE.name, archive) == topic_settings.REQUIRED
     own_segments = topic_settings.SEGMENT_BYTES.name in texts
     return Policy(
         retention_ms=topic.retention_ms,
@@ -47,4 +53,5 @@ def policy_of(topic: Topic, segment_bytes: int = SEGMENT_BYTES) -> Policy:
         dirty_ratio=topic_settings.MIN_CLEANABLE_DIRTY_RATIO.read(texts),
         lag_min_ms=topic_settings.MIN_COMPACTION_LAG_MS.read(texts),
         lag_max_ms=lag_max_ms,
+        waits_for=ARCHIVE_GROUP if is_required else "",
     )

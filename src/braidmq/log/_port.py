@@ -174,7 +174,12 @@ class Log(Protocol):
         ...
 
     async def delete_records(self, number: int, before_offset: int) -> int:
-        """Forget what lies before the offset; the new start offset. Raises OffsetOutOfRange behind the end."""
+        """Forget what lies before the offset; the new start offset. Raises OffsetOutOfRange behind the end, and
+        NotArchived where the topic's archive is required and does not hold all of it."""
+        ...
+
+    def held_bytes(self) -> Mapping[int, int]:
+        """How much the last maintenance would have given up, by partition, if the archive had held it."""
         ...
 
     async def maintain(self) -> None:

@@ -15,7 +15,7 @@ from uuid import UUID
 from braidmq.log._policy import Policy, policy_of
 from braidmq.log._port import Appended, AppendResult, Bounds, Fetched, GroupOffset, ProducerState, Room, TimedOffset
 from braidmq.log._producers import Producers
-from braidmq.log._retention import Piece, pieces_expired
+from braidmq.log._retention import GroupsOffsets, Piece, check_free, expired_and_held, free_offset
 from braidmq.log._survivors import Survivors, is_compaction_due, may_be_compacted
 from braidmq.log._times import first_not_older, latest_of
 from braidmq.log._watches import OnData, PartitionWatch, wait_for_data, wake
@@ -117,16 +117,22 @@ class MemoryPartition:
         self.start_offset = max(self.start_offset, offset)
         del self.batches[: bisect_left(self.batches, self.start_offset, key=_last_offset)]
 
-    def apply_retention(self, now_ms: int) -> None:
-        pieces = [Piece(stored.batch.size_bytes, stored.latest_ms) for stored in self.batches]
-        gone = pieces_expired(self.policy, pieces, now_ms)
+    def apply_retention(self, now_ms: int, groups: GroupsOffsets) -> int:
+        """How much stays only because it is waited for."""
+        pieces = [
+            Piece(stored.batch.size_bytes, stored.latest_ms, end_offset=stored.batch.last_offset + 1)
+            for stored in self.batches
+        ]
+        free = free_offset(self.policy, groups, self.number)
+        gone, held_bytes = expired_and_held(self.policy, pieces, now_ms, free)
         if gone:
             left = self.batches[gone:]
             self.forget_before(left[0].batch.base_offset if left else self.end_offset)
         self.producers.forget(max(self.start_offset, self.compacted_offset), now_ms - PRODUCER_EXPIRY_MS)
+        return held_bytes
 
-    def compact(self, now_ms: int) -> None:
-        sealed = self._compactable(now_ms)
+    def compact(self, now_ms: int, groups: GroupsOffsets) -> None:
+        sealed = self._compactable(now_ms, free_offset(self.policy, groups, self.number))
         new = [stored for stored in sealed if stored.batch.last_offset >= self.compacted_offset]
         since_ms = new[0].append_ms if new else now_ms
         if not is_compaction_due(self.policy, _size_bytes(new), _size_bytes(sealed), since_ms, now_ms):
@@ -138,8 +144,8 @@ class MemoryPartition:
         self.compacted_offset = sealed[-1].batch.last_offset + 1
         self.batches[: len(sealed)] = [StoredBatch(batch, at_ms) for batch, at_ms in judged if batch is not None]
 
-    def _compactable(self, now_ms: int) -> list[StoredBatch]:
-        stable = self.bounds().stable
+    def _compactable(self, now_ms: int, free: int) -> list[StoredBatch]:
+        stable = min(self.bounds().stable, free)
         sealed = [stored for stored in self.batches[:-1] if stored.batch.last_offset < stable]
         return list(takewhile(lambda stored: may_be_compacted(self.policy, stored.latest_ms, now_ms), sealed))
 
@@ -164,6 +170,7 @@ class MemoryLog:
         self._topics: dict[UUID, tuple[int, ...]] = {}
         self._partitions: dict[int, MemoryPartition] = {}
         self._groups: dict[str, dict[int, GroupOffset]] = {}
+        self._held_bytes: dict[int, int] = {}
         self._closed = False
 
     def _check_open(self) -> None:
@@ -263,15 +270,22 @@ class MemoryLog:
             raise OffsetOutOfRange(
                 f"offset {before_offset} is behind the end, {end}", start_offset=start, end_offset=end
             )
+        if before_offset > start:
+            check_free(partition.policy, self._groups, number, before_offset)
         partition.forget_before(before_offset)
         return partition.start_offset
 
     async def maintain(self) -> None:
         self._check_open()
+        now_ms = self._now_ms()
+        held = {number: each.apply_retention(now_ms, self._groups) for number, each in self._partitions.items()}
+        self._held_bytes = {number: size_bytes for number, size_bytes in held.items() if size_bytes}
         for partition in self._partitions.values():
-            partition.apply_retention(self._now_ms())
             if partition.policy.compact:
-                partition.compact(self._now_ms())
+                partition.compact(now_ms, self._groups)
+
+    def held_bytes(self) -> Mapping[int, int]:
+        return self._held_bytes
 
     # Group offsets.
 

@@ -49,6 +49,12 @@ class IndexOff(BraidError):
     code = "index_off"
 
 
+class NotArchived(BraidError):
+    """What is not in the archive yet cannot be deleted where the archive is required."""
+
+    code = "not_archived"
+
+
 class UnknownTopic(BraidError):
     """There is no such topic."""
 
@@ -253,6 +259,18 @@ class InvalidHandle(BraidError):
     """This is not a handle that was given out here."""
 
     code = "invalid_handle"
+
+
+class HandleExpired(BraidError):
+    """The message was this receiver's, and is not any more: its time is over, or it is done."""
+
+    code = "handle_expired"
+
+
+class TooManyReceivers(BraidError):
+    """So many receivers wait for messages that no more may; ask again later, or without waiting."""
+
+    code = "too_many_receivers"
 
 
 class UnknownTimer(BraidError):

@@ -22,6 +22,9 @@ FORBIDDEN: Final = "consume.forbidden"
 ROCKETMQ: Final = "braid.rocketmq"
 """What RocketMQ's tools said of the group that means nothing here; kept for them to find again."""
 
+ROCKETMQ_MODES: Final = "braid.rocketmq.modes"
+"""How RocketMQ's members of the group are to get messages where the server divides the work: by topic, as JSON."""
+
 OFF: Final = "off"
 
 DEFAULT_RETRY_STEPS: Final = "10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"

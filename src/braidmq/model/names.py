@@ -17,11 +17,22 @@ RESERVED_TOPIC_NAMES = frozenset(
 )
 """What Kafka keeps in topics of its own. Here it lies elsewhere, but no topic may pass for one of them."""
 
+OWN_TOPIC_PREFIX = "__braid."
+"""Topics of the house: what a node tells of itself. They are not counted in what they tell of."""
+
 RETRY_TOPIC_PREFIX = "%RETRY%"
 DEAD_LETTER_TOPIC_PREFIX = "%DLQ%"
 """What RocketMQ's clients and tools put before a group's name to find its topics."""
 
+ARCHIVE_GROUP = "__braid.archive"
+"""The group whose offsets say how far each partition is in the archive."""
+
 _ALPHABET = re.compile(r"[A-Za-z0-9._%|-]+\Z")
+
+
+def is_internal(name: str) -> bool:
+    """Whether clients that look for all topics should leave this one out."""
+    return name in RESERVED_TOPIC_NAMES or name.startswith(OWN_TOPIC_PREFIX)
 
 
 def check_topic_name(name: str) -> str:

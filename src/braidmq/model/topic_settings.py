@@ -306,6 +306,15 @@ PARTITIONS_WRITE = TopicSetting(
     "How many partitions messages go to, from the first on; 0 for all. For RocketMQ's clients.",
     listed=False,
 )
+REQUIRED: Final = "required"
+ARCHIVE = TopicSetting(
+    "braid.archive",
+    _one_of("off", "on", REQUIRED),
+    "off",
+    "Whether the pipeline archives the topic. With `required`, nothing goes from the log, neither by age, by size or by"
+    " compaction nor by a client's wish, before it is in the archive; a topic that is deleted goes all the same.",
+    node_name="archive.default",
+)
 READ: Final = "read"
 WRITE: Final = "write"
 ALLOWS = TopicSetting(
@@ -480,6 +489,7 @@ REMOTE_STORAGE_ENABLE = TopicSetting(
 
 _HONOURED: Final[tuple[TopicSetting[Any], ...]] = (
     ALLOWS,
+    ARCHIVE,
     CLEANUP_POLICY,
     COMPRESSION_GZIP_LEVEL,
     COMPRESSION_TYPE,

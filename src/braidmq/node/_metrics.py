@@ -1,6 +1,7 @@
 """What the parts count, as metrics."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from braidmq import __version__
 from braidmq.core.metrics import Metric, MetricKind
@@ -8,6 +9,8 @@ from braidmq.log.embedded import LogStatistics
 from braidmq.store import Catalog
 
 _COUNTER, _GAUGE = MetricKind.COUNTER, MetricKind.GAUGE
+HELD_TOPICS_MAX: Final = 1_000
+"""How many topics have a figure of their own."""
 
 # By the name of the figure: the metric's name, its kind, what it says, and the factor to its unit.
 _LOG = {
@@ -31,6 +34,16 @@ def log_metrics(statistics: LogStatistics) -> Iterator[Metric]:
     figures = statistics._asdict()
     for figure, (name, kind, text, factor) in _LOG.items():
         yield Metric(name, kind, text, figures[figure] * factor)
+
+
+def held_metrics(held_bytes: Mapping[str, int]) -> Iterator[Metric]:
+    """What retention leaves alone because it is not in the archive, by topic; and in all, so that 0 is seen, too."""
+    text = "Bytes beyond their topic's retention that wait for the archive."
+    yield Metric(
+        "braid_retention_held_topics", _GAUGE, "Topics whose retention waits for the archive.", len(held_bytes)
+    )
+    for topic, size_bytes in sorted(held_bytes.items())[:HELD_TOPICS_MAX]:
+        yield Metric("braid_retention_held_bytes", _GAUGE, text, size_bytes, {"topic": topic})
 
 
 def node_metrics(name: str, ready: bool, catalog: Catalog) -> Iterator[Metric]:

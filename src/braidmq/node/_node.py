@@ -10,6 +10,7 @@ import os
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import structlog
@@ -17,6 +18,7 @@ import structlog
 from braidmq import __version__
 from braidmq.core.admission import Admissions
 from braidmq.core.counters import Counters
+from braidmq.core.cursors import SECRET_BYTES, CursorLimits, Cursors
 from braidmq.core.delivery import Delivery
 from braidmq.core.group_offsets import GroupOffsets, ResetBoard
 from braidmq.core.groups import GroupLimits, Groups
@@ -30,27 +32,42 @@ from braidmq.core.publish import Publisher, PublishLimits
 from braidmq.core.pull import Puller
 from braidmq.core.query import IndexLimits, Query
 from braidmq.core.retry import DeadLetters, Retries
+from braidmq.core.telemetry import Inlet, LagSampler, Outlet, Overheard, Telemetry, Usage
 from braidmq.core.timers import Timers
 from braidmq.core.timing import LoopClock
 from braidmq.core.topics import Topics
-from braidmq.core.trace import Lives, Timelines, Trace
+from braidmq.core.trace import Lives, Timelines, Trace, Tracer
 from braidmq.core.transactions import Transactions
 from braidmq.log.embedded import EmbeddedLog, LogOptions, RealDisk, Recovery
 from braidmq.model import BraidError
 from braidmq.model.errors import DataFolderUnusable
-from braidmq.model.topic_settings import SEGMENT_BYTES
+from braidmq.model.topic_settings import ARCHIVE, SEGMENT_BYTES, TopicSetting
 from braidmq.node._cluster import cluster_id
 from braidmq.node._collector import tune_collector
-from braidmq.node._metrics import log_metrics, node_metrics
+from braidmq.node._holds import Holds
+from braidmq.node._metrics import held_metrics, log_metrics, node_metrics
 from braidmq.node._reconcile import reconcile
 from braidmq.protocols.kafka import FetchSessions, KafkaListener, KafkaServices, NodeFacts, subscribed_topics
 from braidmq.protocols.listener import Address, Listener
 from braidmq.protocols.rocketmq import BrokerFacts, ClientTraces, Commits, RocketMQListener, RocketMQServices
 from braidmq.settings import Settings, shown_settings
-from braidmq.store import Catalog, GroupStates, HalfRows, Store, TimerRows, TraceRows, TransactionRows
+from braidmq.store import (
+    Catalog,
+    CursorRows,
+    GroupStates,
+    HalfRows,
+    Store,
+    TimerRows,
+    TraceRows,
+    TransactionRows,
+    cluster_secret,
+)
 
 LOG_FOLDER_NAME = "log"
 QUERY_FOLDER_NAME = "query"
+KAFKA = "kafka"
+ROCKETMQ = "rocketmq"
+"""Protocols, as usage is counted by them."""
 
 _logger = structlog.get_logger(__name__)
 
@@ -67,6 +84,7 @@ class Node:
     halves: Halves
     publisher: Publisher
     puller: Puller
+    cursors: Cursors
     members: Members
     presence: Presence
     counters: Counters
@@ -76,6 +94,7 @@ class Node:
     resets: ResetBoard
     group_offsets: GroupOffsets
     trace: Trace
+    tracer: Tracer
     lives: Lives
     query: Query
     cluster_id: str
@@ -89,6 +108,9 @@ class Node:
         self._open = contextlib.AsyncExitStack()
         self._metric_sources: list[MetricSource] = []
         self._admissions = Admissions()
+        self._holds: Holds | None = None
+        self._usage: Usage | None = None
+        self.telemetry: Telemetry | None = None
 
     @classmethod
     async def start(cls, settings: Settings) -> "Node":
@@ -114,12 +136,15 @@ class Node:
 
     async def _start(self) -> None:
         folder = await asyncio.to_thread(_usable_folder, self.settings.node.data)
-        self.log = await EmbeddedLog.open(folder / LOG_FOLDER_NAME, self._log_options(), on_failure=self._fail)
+        self.log = await EmbeddedLog.open(
+            folder / LOG_FOLDER_NAME, self._log_options(), on_failure=self._fail, on_held=self._tell_held
+        )
         self._open.push_async_callback(self.log.close)
         _tell_recovery(self.log.recovery)
         store = await Store.open(self.settings.store_url)
         self._open.push_async_callback(store.close)
         self.catalog = await Catalog.open(store)
+        self._holds = Holds(self.catalog)
         await reconcile(self.log, self.catalog)
         await self._wire_core(store)
         await self._listen()
@@ -140,6 +165,7 @@ class Node:
         self._open.push_async_callback(self.topics.close)
         await self._start_query()
         self.cluster_id = await cluster_id(self.catalog)
+        self._start_counting(LoopClock())
         self._start_tracing(store, LoopClock())
         self.groups = await Groups.open(
             self.catalog,
@@ -147,12 +173,35 @@ class Node:
             GroupStates(store),
             limits=self._group_limits(),
             topics_of=subscribed_topics,
-            tracer=self.trace,
+            tracer=self.tracer,
         )
         self._open.push_async_callback(self.groups.close)
         self.transactions = await self._recovered_transactions(store)
         await self._start_deferring(store)
         self._wire_queues()
+        await self._start_cursors(store)
+        if self.telemetry is not None:
+            self.telemetry.start()
+
+    async def _start_cursors(self, store: Store) -> None:
+        """Messages that are taken one by one."""
+        section = self.settings.cursors
+        self.cursors = Cursors(
+            self.catalog,
+            self.log,
+            self.puller,
+            self.groups,
+            self.resets,
+            self.retries,
+            CursorRows(store),
+            LoopClock(),
+            await cluster_secret(store, "receipts", SECRET_BYTES),
+            limits=CursorLimits(open_max=section.open_max, waiting_max=section.waiting_max),
+            tracer=self.trace,
+        )
+        await self.cursors.open()
+        self._open.push_async_callback(self.cursors.close)
+        self._metric_sources.append(self.cursors.metrics)
 
     def _wire_queues(self) -> None:
         """What protocols need whose messages come and go one by one."""
@@ -165,7 +214,7 @@ class Node:
             self.halves,
             clock.now_ms,
             limits=PublishLimits(body_bytes_max=publish.body_bytes_max, deferred_bytes_max=publish.deferred_bytes_max),
-            tally=self.counters,
+            tally=Inlet(ROCKETMQ, self.counters, self._usage),
         )
         self.puller = Puller(self.log)
         self.members = Members(clock)
@@ -192,15 +241,15 @@ class Node:
         """Messages that come to their topics later: at a time, or when their producer says so."""
         clock = LoopClock()
         owner = self.settings.node.name
-        self._start_counting(clock)
-        delivery = Delivery(self.catalog, self.log, self._admissions, clock.now_ms, tally=self.counters)
+        inlet = Inlet(ROCKETMQ, self.counters, self._usage)
+        delivery = Delivery(self.catalog, self.log, self._admissions, clock.now_ms, tally=inlet)
         delay_max_ms = self.settings.timers.delay_max_s * 1000
         synced = self.settings.log.flush == "commit"
         self.timers = Timers(
-            TimerRows(store, synced=synced), delivery, clock, owner=owner, delay_max_ms=delay_max_ms, tracer=self.trace
+            TimerRows(store, synced=synced), delivery, clock, owner=owner, delay_max_ms=delay_max_ms, tracer=self.tracer
         )
         self.halves = Halves(
-            HalfRows(store, synced=synced), delivery, clock, owner=owner, limits=self._half_limits(), tracer=self.trace
+            HalfRows(store, synced=synced), delivery, clock, owner=owner, limits=self._half_limits(), tracer=self.tracer
         )
         for service in (self.timers, self.halves):
             await service.start()
@@ -216,11 +265,37 @@ class Node:
         self.counters.start()
         self._open.callback(self.counters.close)
         self._metric_sources.append(self.counters.metrics)
+        self._usage = Usage(clock) if self.settings.telemetry.topics == "on" else None
+        if self._usage is None:
+            return
+        self.telemetry = Telemetry(
+            self.settings.node.name,
+            self.catalog,
+            self.topics,
+            self.log,
+            clock,
+            self._usage,
+            LagSampler(self.catalog, self.log, self._members_of),
+            trace_dropped=lambda: self.trace.dropped,
+        )
+        self._open.push_async_callback(self.telemetry.close)
+        self._metric_sources.append(self.telemetry.metrics)
+
+    def _members_of(self, group: str) -> int:
+        """How many consumers a group has, whatever they speak."""
+        found = self.groups.find(group)
+        joined = 0 if found is None else len(found.members)
+        return joined + len(self.members.consumers(group))
 
     def _start_tracing(self, store: Store, clock: LoopClock) -> None:
         rows = TraceRows(store)
         section = self.settings.trace
-        self.trace = Trace(rows, clock, on=section.events == "on", keep_ms=section.keep_s * 1000)
+        keep_ms = section.keep_s * 1000
+        if self._usage is None or self.telemetry is None:
+            self.tracer = self.trace = Trace(rows, clock, on=section.events == "on", keep_ms=keep_ms)
+        else:
+            self.trace = Trace(rows, clock, on=section.events == "on", keep_ms=keep_ms, tell=self.telemetry.hear)
+            self.tracer = Overheard(self.trace, self._usage)
         self.lives = Lives(Timelines(rows, self.catalog, self.log), self.query, self.catalog)
         self.trace.start()
         self._open.push_async_callback(self.trace.close)
@@ -228,7 +303,7 @@ class Node:
 
     def _start_retrying(self, delivery: Delivery, clock: LoopClock) -> None:
         """Messages that come to their groups again, and what their groups need to read them in order."""
-        self.retries = Retries(self.catalog, self.topics, self.log, self.timers, clock, tracer=self.trace)
+        self.retries = Retries(self.catalog, self.topics, self.log, self.timers, clock, tracer=self.tracer)
         self._open.push_async_callback(self.retries.close)
         self.dead_letters = DeadLetters(self.catalog, self.topics, self.log, delivery)
         self._metric_sources += [self.retries.metrics, self.dead_letters.metrics]
@@ -258,8 +333,11 @@ class Node:
 
     def _topic_defaults(self) -> dict[str, str]:
         """What this node's settings say about topics that say nothing."""
-        segment_bytes = str(self.settings.log.segment_bytes)
-        return {} if segment_bytes == SEGMENT_BYTES.default else {SEGMENT_BYTES.name: segment_bytes}
+        said: tuple[tuple[TopicSetting[Any], str], ...] = (
+            (SEGMENT_BYTES, str(self.settings.log.segment_bytes)),
+            (ARCHIVE, self.settings.archive.default),
+        )
+        return {setting.name: text for setting, text in said if text != setting.default}
 
     async def _recovered_transactions(self, store: Store) -> Transactions:
         kafka = self.settings.kafka
@@ -277,7 +355,8 @@ class Node:
 
     def _log_options(self) -> LogOptions:
         section = self.settings.log
-        return LogOptions(**{name: getattr(section, name) for name in section.__struct_fields__})
+        chosen = {name: getattr(section, name) for name in section.__struct_fields__}
+        return LogOptions(**chosen, archive=self.settings.archive.default)
 
     async def _listen(self) -> None:
         listeners = self._listeners()
@@ -344,6 +423,7 @@ class Node:
             members=self.members,
             publisher=self.publisher,
             puller=self.puller,
+            cursors=self.cursors,
             timers=self.timers,
             halves=self.halves,
             retries=self.retries,
@@ -351,9 +431,10 @@ class Node:
             resets=self.resets,
             group_offsets=self.group_offsets,
             query=self.query,
-            tracer=self.trace,
+            tracer=self.tracer,
             commits=Commits(),
             counters=self.counters,
+            outlet=Outlet(ROCKETMQ, self.counters, self._usage),
         )
         self.lives.hear(ClientTraces(services))
         return RocketMQListener(
@@ -379,7 +460,8 @@ class Node:
             admissions=self._admissions,
             fetch_sessions=FetchSessions(),
             transactions=self.transactions,
-            tally=self.counters,
+            tally=Inlet(KAFKA, self.counters, self._usage),
+            outlet=Outlet(KAFKA, self.counters, self._usage),
             facts=NodeFacts(
                 listeners=",".join(f"PLAINTEXT://{each.listen}" for each in kafka.listen),
                 advertised_listeners=",".join(f"PLAINTEXT://{each.advertised or each.listen}" for each in kafka.listen),
@@ -394,6 +476,8 @@ class Node:
         """All figures of this node."""
         yield from node_metrics(self.settings.node.name, self.health.ready, self.catalog)
         yield from log_metrics(self.log.statistics())
+        if self._holds is not None:
+            yield from held_metrics(self._holds.by_topic(self.log.held_bytes()))
         for source in self._metric_sources:
             yield from source()
 
@@ -403,6 +487,11 @@ class Node:
         drain_s = self.settings.node.drain_ms / 1000
         await asyncio.gather(*(listener.drain(drain_s) for listener in listeners))
         await asyncio.gather(*(listener.close() for listener in listeners))
+
+    def _tell_held(self, held_bytes: Mapping[int, int]) -> None:
+        """The first maintenance may come before there is a catalog to know names from; the next tells."""
+        if self._holds is not None:
+            self._holds.tell(held_bytes)
 
     def _fail(self, error: BraidError) -> None:
         """The log cannot go on. Said once; what follows from it is only noise."""

@@ -14,7 +14,8 @@ _missing = [
 if _missing:
     raise ExtraMissing(f"the data pipeline needs {', '.join(_missing)}: pip install 'braidmq[pipeline]'")
 
+from braidmq.pipeline._doctor import Finding, Standing, examine  # noqa: E402
 from braidmq.pipeline._java import Java, find_java  # noqa: E402
 from braidmq.pipeline._session import register, session  # noqa: E402
 
-__all__ = ["Java", "find_java", "register", "session"]
+__all__ = ["Finding", "Java", "Standing", "examine", "find_java", "register", "session"]

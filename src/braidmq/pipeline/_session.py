@@ -45,10 +45,7 @@ def session(
     if remote is not None:
         if master is not None:
             raise InvalidOption("a session has a master or a remote (Spark Connect), and not both")
-        spark = SparkSession.builder.remote(remote).appName(app).getOrCreate()
-        for name, value in (_DEFAULTS | chosen).items():
-            if spark.conf.isModifiable(name) or name in chosen:
-                spark.conf.set(name, value)
+        spark = _connected(app, remote, chosen)
     else:
         spark = _classic(app, master or "local[*]", chosen)
     register(spark)
@@ -60,6 +57,17 @@ def register(spark: SparkSession) -> None:
     for source in (BraidDataSource, TableSink, ArchiveSink):
         spark.dataSource.register(source)
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+
+
+def _connected(app: str, remote: str, chosen: Mapping[str, str]) -> SparkSession:
+    """Of a server that runs already; `local[2]` starts one."""
+    if remote.startswith(_LOCAL):
+        _prepare_environment()
+    spark = SparkSession.builder.remote(remote).appName(app).getOrCreate()
+    for name, value in (_DEFAULTS | dict(chosen)).items():
+        if name in chosen or spark.conf.isModifiable(name):
+            spark.conf.set(name, value)
+    return spark
 
 
 def _classic(app: str, master: str, chosen: Mapping[str, str]) -> SparkSession:

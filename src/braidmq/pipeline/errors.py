@@ -45,3 +45,10 @@ class SendFailed(BraidError):
 
     code = "send_failed"
     retriable = True
+
+
+class TopicMissing(BraidError):
+    """The topic that a job reads is not there yet."""
+
+    code = "topic_missing"
+    retriable = True

@@ -16,6 +16,8 @@ from braidmq.settings._load import (
 from braidmq.settings._page import reference_page
 from braidmq.settings._secrets import redact_url
 from braidmq.settings._structs import (
+    ArchiveSettings,
+    CursorSettings,
     GroupsSettings,
     HalvesSettings,
     HttpSettings,
@@ -28,6 +30,7 @@ from braidmq.settings._structs import (
     RocketMQSettings,
     Settings,
     StoreSettings,
+    TelemetrySettings,
     TimersSettings,
     TopicsSettings,
     TraceSettings,
@@ -37,6 +40,8 @@ __all__ = [
     "CONFIG_VARIABLE",
     "DEFAULT_ORIGIN",
     "READY_FILE_VARIABLE",
+    "ArchiveSettings",
+    "CursorSettings",
     "Given",
     "GroupsSettings",
     "HalvesSettings",
@@ -52,6 +57,7 @@ __all__ = [
     "RocketMQSettings",
     "Settings",
     "StoreSettings",
+    "TelemetrySettings",
     "TimersSettings",
     "TopicsSettings",
     "TraceSettings",

@@ -111,6 +111,18 @@ class TopicsSettings(Section, frozen=True):
     partitions: Annotated[int, Meta(description="How many partitions a new topic has.", ge=1, le=10_000)] = 4
 
 
+class ArchiveSettings(Section, frozen=True):
+    """The archive of messages, which the pipeline makes."""
+
+    default: Annotated[
+        Literal["off", "on", "required"],
+        Meta(
+            description="Whether topics that do not say (`braid.archive`) are archived. With `required`, nothing goes"
+            " from the log before it is in the archive: where the pipeline does not run, the disk fills up."
+        ),
+    ] = "off"
+
+
 class TimersSettings(Section, frozen=True):
     """Delayed messages."""
 
@@ -179,6 +191,19 @@ class TraceSettings(Section, frozen=True):
     keep_s: Annotated[int, Meta(description="How long notes are kept.", ge=1, le=366 * 86_400)] = 3 * 86_400
 
 
+class TelemetrySettings(Section, frozen=True):
+    """What the node tells of itself, for those who keep history."""
+
+    topics: Annotated[
+        Literal["on", "off"],
+        Meta(
+            description="Whether the node writes what came and went, how far groups are and what became of messages"
+            " into topics of its own (`__braid.usage`, `__braid.lag`, `__braid.trace`; one partition each, kept for"
+            " three days). The pipeline's reports are made of them."
+        ),
+    ] = "on"
+
+
 class QuerySettings(Section, frozen=True):
     """Finding messages by id and key."""
 
@@ -202,6 +227,23 @@ class QuerySettings(Section, frozen=True):
             le=90,
         ),
     ] = 5
+
+
+class CursorSettings(Section, frozen=True):
+    """Messages that are taken and acknowledged one by one."""
+
+    open_max: Annotated[
+        int,
+        Meta(
+            description="How many messages of a group may be with its receivers, or wait for their turn, at a time. A"
+            " group that has so many is given no new ones until it answers.",
+            ge=1,
+            le=10_000_000,
+        ),
+    ] = 100_000
+    waiting_max: Annotated[
+        int, Meta(description="How many receivers may wait for messages at a time.", ge=1, le=1_000_000)
+    ] = 20_000
 
 
 class KafkaSettings(Section, frozen=True):
@@ -397,6 +439,9 @@ class Settings(Section, frozen=True):
     groups: GroupsSettings = GroupsSettings()
     trace: TraceSettings = TraceSettings()
     query: QuerySettings = QuerySettings()
+    cursors: CursorSettings = CursorSettings()
+    archive: ArchiveSettings = ArchiveSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
     http: HttpSettings = HttpSettings()
     publish: PublishSettings = PublishSettings()
     kafka: KafkaSettings = KafkaSettings()

@@ -5,6 +5,7 @@ through a store.
 """
 
 from braidmq.store._catalog import Catalog
+from braidmq.store._cursors import CursorChange, CursorRows
 from braidmq.store._deferred import HalfRows, Page, TimerRows
 from braidmq.store._gathering import Gathering
 from braidmq.store._group_states import GroupStates, PendingOffset
@@ -16,6 +17,7 @@ from braidmq.store._memory import (
     SubscriptionChanged,
     TopicChanged,
 )
+from braidmq.store._secrets import cluster_secret
 from braidmq.store._store import Store
 from braidmq.store._things import Setting
 from braidmq.store._trace import TraceRows
@@ -24,6 +26,8 @@ from braidmq.store._transactions import TransactionRows
 __all__ = [
     "Catalog",
     "Change",
+    "CursorChange",
+    "CursorRows",
     "Gathering",
     "GroupChanged",
     "GroupStates",
@@ -39,4 +43,5 @@ __all__ = [
     "TopicChanged",
     "TraceRows",
     "TransactionRows",
+    "cluster_secret",
 ]

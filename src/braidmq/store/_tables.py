@@ -212,3 +212,22 @@ trace_ranges = sa.Table(
     sa.Index(None, "at_ms"),
     sa.Index(None, "number", "first"),
 )
+
+# What groups that take messages one by one have not done yet: changes, in order; see `core.cursors`.
+cursor_changes = sa.Table(
+    "cursor_changes",
+    metadata,
+    sa.Column("id", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=True),
+    sa.Column("group", sa.LargeBinary, nullable=False),
+    sa.Column("number", sa.Integer, nullable=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+    sa.Index(None, "group", "number"),
+)
+
+# What this cluster alone knows, by its use.
+secrets = sa.Table(
+    "secrets",
+    metadata,
+    sa.Column("name", sa.String(64), primary_key=True),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+)

@@ -1,9 +1,16 @@
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
+import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
+import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
+import org.apache.rocketmq.client.impl.MQClientAPIImpl;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.producer.SendResult;
 import org.apache.rocketmq.common.message.Message;
+import org.apache.rocketmq.common.message.MessageExt;
+import org.apache.rocketmq.common.message.MessageRequestMode;
 
 /** What clients of RocketMQ 5 can do besides: NAMESRV PREFIX [NAME,NAME…]. */
 public class RocketMQModernClients {
@@ -14,6 +21,7 @@ public class RocketMQModernClients {
         trials.put("timer", RocketMQModernClients::timer);
         trials.put("recall", RocketMQModernClients::recall);
         trials.put("auto-batch", RocketMQModernClients::autoBatch);
+        trials.put("pop", RocketMQModernClients::pop);
         RocketMQTrial.main(arguments, trials);
     }
 
@@ -69,5 +77,43 @@ public class RocketMQModernClients {
         }
         trial.facts.put("sent", sent);
         trial.until("seen", trial.consume(trial.topic, "*"), 10);
+    }
+
+    /** Two push consumers that pop: the server divides the work, and a message that failed comes again. */
+    static void pop(RocketMQTrial trial) throws Exception {
+        DefaultMQProducer producer = trial.producer();
+        SendResult first = producer.send(trial.message("a", "k", "first"));
+        MQClientAPIImpl calls =
+                producer.getDefaultMQProducerImpl().getMqClientFactory().getMQClientAPIImpl();
+        String broker = producer.getDefaultMQProducerImpl()
+                .getMqClientFactory()
+                .findBrokerAddressInPublish(first.getMessageQueue().getBrokerName());
+        calls.setMessageRequestMode(broker, trial.topic, trial.group, MessageRequestMode.POP, 0, 5000);
+        List<Map<String, Object>> seen = new ArrayList<>();
+        AtomicInteger failures = new AtomicInteger();
+        for (String suffix : new String[] {"-one", "-two"}) {
+            DefaultMQPushConsumer consumer = trial.push(trial.group, suffix);
+            consumer.setClientRebalance(false);
+            consumer.setPopInvisibleTime(10_000);
+            consumer.subscribe(trial.topic, "a || b");
+            consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) -> {
+                RocketMQTrial.note(seen, messages);
+                for (MessageExt each : messages) {
+                    if (each.getTags().equals("b") && each.getReconsumeTimes() == 0) {
+                        failures.incrementAndGet();
+                        return ConsumeConcurrentlyStatus.RECONSUME_LATER;
+                    }
+                }
+                return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
+            });
+            trial.start(consumer);
+        }
+        for (int at = 0; at < 20; at++) {
+            producer.send(trial.message("a", "k", "body " + at));
+        }
+        producer.send(trial.message("c", "k", "not wanted"));
+        producer.send(trial.message("b", "k", "fails once"));
+        trial.until("seen", seen, 23);
+        trial.facts.put("failures", failures.get());
     }
 }

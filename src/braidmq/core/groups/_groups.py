@@ -61,6 +61,7 @@ from braidmq.model.errors import (
     UnknownGroup,
     UnknownMember,
 )
+from braidmq.model.names import ARCHIVE_GROUP
 from braidmq.store import Change, TopicChanged
 
 _LEAVING_EPOCH_MIN = -2
@@ -435,6 +436,8 @@ class Groups:
         topic = self._topic_of(number)
         if topic is None:
             return True
+        if name == ARCHIVE_GROUP:
+            return False  # how far the archive is stays true for as long as the topic is there
         group = self._groups.get(name)
         if self._pending.has(name, number) or (group is not None and group.reads(topic.name)):
             return False

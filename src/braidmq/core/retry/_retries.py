@@ -104,10 +104,12 @@ class Retries:
         *,
         delay_ms: int | None = None,
         attempts_max: int | None = None,
+        attempts: int | None = None,
         origin_id: str = "",
     ) -> SentBack:
         """Let the group have the message at this place again: after the step of its policy, or after `delay_ms`. With
-        a negative delay, and behind the last attempt, it goes to the dead letters.
+        a negative delay, and behind the last attempt, it goes to the dead letters. `attempts` is how often it was
+        delivered in vain, this time with it, for those who count that themselves.
 
         Kept when this returns, and brought to its end when the caller has gone. Saying it again while it is under way
         is saying it once. Raises UnknownPartition, OffsetOutOfRange, UnknownMessage, InvalidName for a group that
@@ -115,7 +117,7 @@ class Retries:
         """
         task = self._under_way.get((group, number, offset))
         if task is None:
-            work = self._send_back(group, number, offset, delay_ms, attempts_max, origin_id)
+            work = self._send_back(group, number, offset, delay_ms, attempts_max, attempts, origin_id)
             task = self._begin((group, number, offset), work)
         return await asyncio.shield(task)
 
@@ -167,7 +169,14 @@ class Retries:
         return task
 
     async def _send_back(
-        self, group: str, number: int, offset: int, delay_ms: int | None, attempts_max: int | None, origin_id: str
+        self,
+        group: str,
+        number: int,
+        offset: int,
+        delay_ms: int | None,
+        attempts_max: int | None,
+        counted: int | None,
+        origin_id: str,
     ) -> SentBack:
         partition, topic = self._place_of(number)
         own_name = retry_topic_name(group)
@@ -179,7 +188,8 @@ class Retries:
             if message.id is None:  # the same whenever it is sent back, so that copies are known for what they are
                 message = message.with_headers({ID_HEADER: origin_id or f"{number}-{offset}"})
             message = message.with_headers({RETRY_TOPIC_HEADER: topic.name, ORIGIN_ID_HEADER: origin_id or message.id})
-        sent = await self._forward(topic.instance, group, message, attempts + 1, delay_ms, attempts_max)
+        attempt = attempts + 1 if counted is None else counted
+        sent = await self._forward(topic.instance, group, message, attempt, delay_ms, attempts_max)
         self._counts["sent_back"] += 1
         if not sent.dead:
             self._tracer.note(

@@ -7,7 +7,7 @@ time and the clients, not with the messages. That a message was stored is not no
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol
 from uuid import UUID
 
@@ -38,12 +38,23 @@ class Rows(Protocol):
     ) -> int: ...
 
 
+Told = Callable[[Sequence[TraceEvent], Sequence[TraceRange]], None]
+"""Somebody who is told of all notes of a turn, whether they could be kept or not."""
+
+
+def _nobody(_: Sequence[TraceEvent], __: Sequence[TraceRange]) -> None:
+    """Nobody else wants to know."""
+
+
 class Trace:
     """Takes note of what happens on this node. Make it, then `start`. Where it is off, old notes still go when their
     time has come."""
 
-    def __init__(self, rows: Rows, clock: Clock, *, on: bool = True, keep_ms: int = KEEP_MS) -> None:
+    def __init__(
+        self, rows: Rows, clock: Clock, *, on: bool = True, keep_ms: int = KEEP_MS, tell: Told = _nobody
+    ) -> None:
         self.on = on
+        self._tell = tell
         self._rows = rows
         self._clock = clock
         self._keep_ms = keep_ms
@@ -124,6 +135,11 @@ class Trace:
             self._closed.append(_range(key, known))
         self._open[key] = [max(first, until - TRACE_SPAN_MAX), until, self._clock.now_ms()]
 
+    @property
+    def dropped(self) -> int:
+        """How many notes were dropped since the start."""
+        return self._counts["dropped"]
+
     def metrics(self) -> Iterator[Metric]:
         """What became of notes on this node."""
         for name, text in _COUNTERS.items():
@@ -156,6 +172,7 @@ class Trace:
         events, self._events = self._events, []
         ranges = [*self._closed, *(_range(key, known) for key, known in self._open.items())]
         self._open, self._closed = {}, []
+        self._tell(events, ranges)
         count = len(events) + len(ranges)
         remove_max = REMOVE_MIN + count
         before_ms = self._clock.now_ms() - self._keep_ms

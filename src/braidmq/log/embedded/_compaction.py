@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 
 from braidmq.log._policy import Policy
+from braidmq.log._retention import free_offset
 from braidmq.log._survivors import Survivors, is_compaction_due, may_be_compacted
 from braidmq.log.embedded._disk import Disk, File
 from braidmq.log.embedded._engine import Engine
@@ -126,7 +127,8 @@ class Compaction:
 def begin_compaction(engine: Engine, partition: PartitionLog) -> Compaction | None:
     """A pass over what can be compacted, if enough of it is new."""
     now_ms = engine.now_ms()
-    sealed = _compactable(partition, now_ms)
+    free = free_offset(partition.policy, engine.groups, partition.number)
+    sealed = _compactable(partition, now_ms, free)
     new = [segment for segment in sealed if segment.end_offset > partition.compacted_offset]
     new_bytes = sum(segment.size_bytes for segment in new)
     total_bytes = sum(segment.size_bytes for segment in sealed)
@@ -136,9 +138,9 @@ def begin_compaction(engine: Engine, partition: PartitionLog) -> Compaction | No
     return Compaction(engine.disk, sealed, partition, now_ms)
 
 
-def _compactable(partition: PartitionLog, now_ms: int) -> list[Segment]:
-    """The segments, from the first on, that nothing in them forbids to compact."""
-    stable_offset = partition.bounds().stable
+def _compactable(partition: PartitionLog, now_ms: int, free: int) -> list[Segment]:
+    """The segments, from the first on, that nothing in them forbids to compact, and nobody has to see before."""
+    stable_offset = min(partition.bounds().stable, free)
     sealed: list[Segment] = []
     for segment in partition.segments[:-1]:
         latest_ms = segment.latest_ms if segment.latest_ms >= 0 else segment.created_ms

@@ -68,6 +68,8 @@ class Engine:
         self.unsaved_groups: set[str] = set()
         self.unsaved_partitions: set[PartitionLog] = set()
         """Part of a checkpoint that is not finished, like the groups."""
+        self.held_bytes: dict[int, int] = {}
+        """What the last retention left alone because it is waited for, by partition."""
         self.ready: set[PartitionLog] = set()
         """Partitions whose tails are due to be flushed."""
         self.due_bytes = FLUSH_BYTES
@@ -551,7 +553,7 @@ class Engine:
     # Topics.
 
     def policy_for(self, topic: Topic) -> Policy:
-        return policy_of(topic, self.options.segment_bytes)
+        return policy_of(topic, self.options.segment_bytes, self.options.archive)
 
     def add_partitions(self, topic_id: UUID, numbers: Sequence[int], policy: Policy) -> None:
         """Make the partitions that are not there yet, and give all of them the policy."""

@@ -14,6 +14,7 @@ from uuid import UUID
 import structlog
 
 from braidmq.log._port import AppendResult, Bounds, Fetched, GroupOffset, ProducerState, Room, TimedOffset
+from braidmq.log._retention import check_free
 from braidmq.log._watches import PartitionWatch, wait_for_data
 from braidmq.log.embedded._checkpoint import (
     Checkpoint,
@@ -80,16 +81,26 @@ def _ignore(_: BraidError) -> None:
     """Callers hear of a failure by their own calls."""
 
 
+def _ignore_held(_: Mapping[int, int]) -> None:
+    """Who wants to know asks for `held_bytes`."""
+
+
 class EmbeddedLog:
     """Implements the port `Log`. Open it with `EmbeddedLog.open`, inside a running event loop."""
 
     def __init__(
-        self, engine: Engine, lock: FolderLock, recovery: Recovery, on_failure: Callable[[BraidError], None]
+        self,
+        engine: Engine,
+        lock: FolderLock,
+        recovery: Recovery,
+        on_failure: Callable[[BraidError], None],
+        on_held: Callable[[Mapping[int, int]], None],
     ) -> None:
         self.recovery = recovery
         self._engine = engine
         self._lock = lock
         self._on_failure = on_failure
+        self._on_held = on_held
         self._loop = asyncio.get_running_loop()
         self._commit_scheduled = False
         self._syncing = False
@@ -122,11 +133,12 @@ class EmbeddedLog:
         options: LogOptions | None = None,
         *,
         on_failure: Callable[[BraidError], None] = _ignore,
+        on_held: Callable[[Mapping[int, int]], None] = _ignore_held,
         clock: Callable[[], int] = now_ms,
         disk: Disk | None = None,
     ) -> "EmbeddedLog":
-        """Lock the folder, recover what is in it, and begin. Raises DataFolderInUse, DamagedLog, StorageFull,
-        StorageFailed."""
+        """Lock the folder, recover what is in it, and begin. `on_held` hears after each maintenance what it held back,
+        as `held_bytes` says. Raises DataFolderInUse, DamagedLog, StorageFull, StorageFailed."""
         lock = FolderLock(folder)
         try:
             engine, recovery = await asyncio.to_thread(
@@ -140,7 +152,7 @@ class EmbeddedLog:
         except BaseException:
             lock.release()
             raise
-        return cls(engine, lock, recovery, on_failure)
+        return cls(engine, lock, recovery, on_failure, on_held)
 
     # Appending.
 
@@ -408,11 +420,15 @@ class EmbeddedLog:
                 f"offset {before_offset} is behind the end, {end}", start_offset=start, end_offset=end
             )
         if before_offset > start:
+            check_free(partition.policy, self._engine.groups, number, before_offset)
             await self._noted(lambda done: self._engine.note_start(partition, before_offset, done))
             if self._engine.doomed and self._checkpoint_task is None:
                 # Somebody may be waiting for the room.
                 self._begin_checkpoint()
         return partition.start_offset
+
+    def held_bytes(self) -> Mapping[int, int]:
+        return self._engine.held_bytes
 
     # Group offsets.
 
@@ -553,6 +569,7 @@ class EmbeddedLog:
         engine = self._engine
         await self._flush_all()
         apply_retention(engine)
+        self._on_held(engine.held_bytes)
         for partition in list(engine.partitions.values()):
             if partition.policy.compact and engine.failure is None:
                 await self._compact(partition)

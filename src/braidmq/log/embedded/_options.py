@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from braidmq.log._policy import SEGMENT_BYTES
+from braidmq.model.topic_settings import ARCHIVE
 
 MIB = 1024 * 1024
 
@@ -32,6 +33,8 @@ class LogOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Kept aside, so that there is room to delete when the disk is full."""
     producer_expiry_ms: int = 24 * 60 * 60 * 1000
     """Idempotent producers that were silent for so long are forgotten."""
+    archive: str = ARCHIVE.default
+    """Whether topics that say nothing about it are archived; see `braid.archive`."""
 
 
 class LogStatistics(NamedTuple):

@@ -1,6 +1,6 @@
 """Retention: whole segments go when they are too old or too much. The start of the partition moves behind them."""
 
-from braidmq.log._retention import Piece, pieces_expired
+from braidmq.log._retention import Piece, expired_and_held, free_offset
 from braidmq.log.embedded._engine import Engine
 from braidmq.log.embedded._partition import PartitionLog
 from braidmq.log.embedded._segment import Segment
@@ -9,6 +9,7 @@ from braidmq.log.embedded._segment import Segment
 def apply_retention(engine: Engine) -> None:
     """Give up what no policy keeps; the files go with the next checkpoint."""
     now_ms = engine.now_ms()
+    engine.held_bytes = {}
     for partition in engine.partitions.values():
         if partition.segments:
             _apply(engine, partition, now_ms)
@@ -20,7 +21,11 @@ def apply_retention(engine: Engine) -> None:
 
 def _apply(engine: Engine, partition: PartitionLog, now_ms: int) -> None:
     segments = partition.segments
-    gone = pieces_expired(partition.policy, [_piece(partition, segment) for segment in segments], now_ms)
+    free = free_offset(partition.policy, engine.groups, partition.number)
+    pieces = [_piece(partition, segment) for segment in segments]
+    gone, held_bytes = expired_and_held(partition.policy, pieces, now_ms, free)
+    if held_bytes:
+        engine.held_bytes[partition.number] = held_bytes
     if gone == len(segments):
         # Even what is still growing is too old: it ends here, and an empty one takes its place.
         segments.append(Segment(partition.number, partition.end_offset, created_ms=now_ms))
@@ -33,4 +38,5 @@ def _piece(partition: PartitionLog, segment: Segment) -> Piece:
     latest_ms = segment.latest_ms if segment.latest_ms >= 0 else segment.created_ms
     is_growing = segment is partition.segments[-1] and (bool(partition.tail) or partition.pending is not None)
     is_settled = segment.size_bytes > 0 and segment.end_offset <= partition.visible_offset and not is_growing
-    return Piece(segment.size_bytes + (partition.tail_bytes if is_growing else 0), latest_ms, is_settled)
+    size_bytes = segment.size_bytes + (partition.tail_bytes if is_growing else 0)
+    return Piece(size_bytes, latest_ms, is_settled, segment.end_offset)

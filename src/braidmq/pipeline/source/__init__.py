@@ -19,9 +19,20 @@ from pyspark.sql.types import StructType
 
 from braidmq.pipeline.columns import MESSAGE
 from braidmq.pipeline.source._batch import BraidReader
-from braidmq.pipeline.source._options import read_options
+from braidmq.pipeline.source._cluster import Cluster
+from braidmq.pipeline.source._options import read_connection, read_options
 from braidmq.pipeline.source._stream import BraidStreamReader
 from braidmq.pipeline.source._writing import BraidStreamWriter, BraidWriter, read_sink
+
+
+def reachable_topics(bootstrap: str, limit_s: float = 5.0) -> int:
+    """How many topics the brokers there have. Raises BrokerUnreachable, ReadFailed."""
+    connection = read_connection({"bootstrap": bootstrap}, check_settings=True)
+    cluster = Cluster(connection, read_committed=True, retry_limit_s=limit_s)
+    try:
+        return len(cluster.partitions(None))
+    finally:
+        cluster.close()
 
 
 class BraidDataSource(DataSource):

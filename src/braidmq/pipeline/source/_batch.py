@@ -1,6 +1,6 @@
 """`spark.read.format("braid")`: what the topics hold now, once."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
@@ -40,12 +40,24 @@ class BraidReader(DataSourceReader):
     def _wanted(self, cluster: Cluster, places: list[Place]) -> dict[Place, tuple[int, int]]:
         options = self._options
         firsts = resolved(cluster, places, options.starting, otherwise=EARLIEST)
+        firsts |= self._later(cluster, places, firsts)
         ends = resolved(cluster, places, options.ending, otherwise=LATEST)
         return {
             place: narrowed
             for place in places
             if (narrowed := self._filters.narrowed(firsts[place], ends[place])) is not None
         }
+
+    def _later(self, cluster: Cluster, places: list[Place], firsts: Mapping[Place, int]) -> dict[Place, int]:
+        """Where a filter of store times lets reading begin later. Only topics whose records have the time of their
+        storing can tell: elsewhere a message may have been stored later than its record says."""
+        first_ms = self._filters.first_ms
+        if first_ms is None or not places:
+            return {}
+        kinds = cluster.settings((place.topic for place in places), "message.timestamp.type")
+        timed = [place for place in places if kinds.get(place.topic) == "LogAppendTime"]
+        found = resolved(cluster, timed, first_ms, otherwise=EARLIEST)
+        return {place: max(offset, firsts[place]) for place, offset in found.items()}
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Task)

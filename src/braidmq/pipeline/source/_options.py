@@ -18,7 +18,7 @@ Bound: TypeAlias = Literal["earliest", "latest"] | int | Offsets
 
 EARLIEST: Final = -2
 LATEST: Final = -1
-ROWS_PER_TASK: Final = 100_000
+ROWS_PER_TASK: Final = 250_000
 KAFKA_PREFIX: Final = "kafka."
 _ISOLATIONS: Final = {"read_committed": True, "read_uncommitted": False}
 _KNOWN: Final = {

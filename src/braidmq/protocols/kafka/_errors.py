@@ -22,6 +22,7 @@ _CODES: Mapping[type[BraidError], ErrorCode] = {
     errors.InvalidName: ErrorCode.INVALID_TOPIC_EXCEPTION,
     errors.InvalidFilter: ErrorCode.INVALID_TOPIC_EXCEPTION,
     errors.InvalidSetting: ErrorCode.INVALID_CONFIG,
+    errors.NotArchived: ErrorCode.POLICY_VIOLATION,
     errors.UnknownTopic: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     errors.UnknownPartition: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     errors.UnknownGroup: ErrorCode.GROUP_ID_NOT_FOUND,

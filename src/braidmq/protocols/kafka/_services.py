@@ -5,6 +5,7 @@ from typing import NamedTuple
 from braidmq.core.admission import Admissions
 from braidmq.core.counters import Tally
 from braidmq.core.groups import Groups
+from braidmq.core.telemetry import Outlet
 from braidmq.core.topics import Topics
 from braidmq.core.transactions import Transactions
 from braidmq.log import Log
@@ -39,4 +40,5 @@ class KafkaServices(NamedTuple):
     fetch_sessions: FetchSessions
     transactions: Transactions
     tally: Tally
+    outlet: Outlet
     facts: NodeFacts

@@ -23,6 +23,8 @@ _CODES: Final[tuple[tuple[tuple[type[BraidError], ...], ResponseCode], ...]] = (
         ),
         ResponseCode.MESSAGE_ILLEGAL,
     ),
+    ((errors.HandleExpired,), ResponseCode.NO_MESSAGE),
+    ((errors.TooManyReceivers,), ResponseCode.POLLING_FULL),
     (
         (errors.InvalidHandle, errors.UnknownTimer, errors.TooLateToRecall, errors.EndTooLate),
         ResponseCode.ILLEGAL_OPERATION,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from braidmq.core.counters import Counters
+from braidmq.core.cursors import Cursors
 from braidmq.core.group_offsets import GroupOffsets, ResetBoard
 from braidmq.core.groups import Groups
 from braidmq.core.halves import Halves
@@ -13,6 +14,7 @@ from braidmq.core.publish import Publisher
 from braidmq.core.pull import Puller
 from braidmq.core.query import Query
 from braidmq.core.retry import Retries
+from braidmq.core.telemetry import Outlet
 from braidmq.core.timers import Timers
 from braidmq.core.topics import Topics
 from braidmq.core.trace import Tracer
@@ -59,6 +61,7 @@ class RocketMQServices(NamedTuple):
     members: Members
     publisher: Publisher
     puller: Puller
+    cursors: Cursors
     timers: Timers
     halves: Halves
     retries: Retries
@@ -69,3 +72,4 @@ class RocketMQServices(NamedTuple):
     tracer: Tracer
     commits: "Commits"
     counters: Counters
+    outlet: Outlet

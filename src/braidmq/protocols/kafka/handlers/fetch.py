@@ -294,11 +294,17 @@ class _Fetch:
             if (topic := topics.get(key)) is None:
                 topic = topics[key] = _Topic(topic=interest.topic, topic_id=interest.topic_id, partitions=[])
             topic.partitions.append(self._partition(read))
-            if self._session is not None and read.fetched.data:
-                self._session.served(interest)
+            if read.fetched.data:
+                self._served(read)
         return FetchResponse(
             session_id=self._session.id if self._session is not None else 0, responses=list(topics.values())
         )
+
+    def _served(self, read: _Read) -> None:
+        if self._session is not None:
+            self._session.served(read.interest)
+        if self._call.version >= _BATCHES_MIN_VERSION:
+            self._call.services.outlet.gave_batches(read.number, read.fetched.data)
 
     def _partition(self, read: _Read) -> _Partition:
         index = read.interest.index

@@ -10,8 +10,9 @@ from collections.abc import Awaitable
 from uuid import UUID
 
 from braidmq.core.access import Action, ResourceKind
-from braidmq.model import DEFAULT_INSTANCE, RESERVED_TOPIC_NAMES, BraidError, Topic
+from braidmq.model import DEFAULT_INSTANCE, BraidError, Topic
 from braidmq.model.errors import UnknownTopic
+from braidmq.model.names import is_internal
 from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._errors import error_code
 from braidmq.protocols.kafka._filtered_names import read_filtered_name
@@ -103,7 +104,7 @@ def _describe(call: Call[MetadataRequest], topic: Topic) -> _Topic:
     return _Topic(
         name=topic.name,
         topic_id=topic.id.bytes,
-        is_internal=topic.name in RESERVED_TOPIC_NAMES,
+        is_internal=is_internal(topic.name),
         partitions=[_partition(call.services, index) for index in range(len(topic.partition_numbers))],
         topic_authorized_operations=(
             TOPIC_OPERATIONS if call.request.include_topic_authorized_operations else NOT_ASKED

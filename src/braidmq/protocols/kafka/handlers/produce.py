@@ -174,8 +174,10 @@ class _Produce:
     def _finish(self, results: list[AppendResult]) -> None:
         tally = self._call.services.tally
         for (number, batch), result in zip(self._entries, results, strict=True):
-            if isinstance(result, Appended) and not result.duplicate:
-                tally.stored(number, batch.record_count, batch.size_bytes)
+            if not isinstance(result, Appended):
+                tally.refused(number, batch.record_count)
+            elif not result.duplicate:
+                tally.stored(number, batch)
         if self._call.request.acks == 0:
             self._finish_silently(results)
         else:

@@ -4,13 +4,13 @@ A group that is new to a queue is told to begin at its start while the queue is 
 `rocketmq.new_group_from_start` turns that off, and then the group's own choice counts.
 """
 
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from braidmq.core.access import Action, ResourceKind
+from braidmq.core.lookup import is_young
 from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._operations import answers
 from braidmq.protocols.rocketmq._queues import find_topic, queue_number
-from braidmq.protocols.rocketmq._services import RocketMQServices
 from braidmq.protocols.rocketmq.codec import RequestCode, ResponseCode
 from braidmq.protocols.rocketmq.codec.headers import (
     BoundaryType,
@@ -21,9 +21,6 @@ from braidmq.protocols.rocketmq.codec.headers import (
     SearchOffsetRequestHeader,
     UpdateConsumerOffsetRequestHeader,
 )
-
-YOUNG_BYTES: Final = 256 << 20
-"""A queue with less than this, and all it ever had, is young."""
 
 
 @answers(RequestCode.GET_MAX_OFFSET, action=Action.DESCRIBE, resource=ResourceKind.TOPIC)
@@ -63,18 +60,12 @@ async def query_offset(call: Call[QueryConsumerOffsetRequestHeader]) -> Answer:
     committed = services.groups.offsets(header.consumer_group).get(number)
     if committed is not None:
         return _offset(committed.offset)
-    if header.set_zero_if_not_found is not False and _is_young(services, number):
+    is_from_start = services.facts.new_group_from_start and is_young(services.log, number)
+    if header.set_zero_if_not_found is not False and is_from_start:
         return _offset(0)
     return Answer(
         ResponseCode.QUERY_NOT_FOUND,
         remark=f"group {header.consumer_group} has no offset in queue {header.queue_id} of {header.topic} yet",
-    )
-
-
-def _is_young(services: RocketMQServices, number: int) -> bool:
-    log = services.log
-    return (
-        services.facts.new_group_from_start and log.bounds(number).start == 0 and log.size_bytes(number) < YOUNG_BYTES
     )
 
 

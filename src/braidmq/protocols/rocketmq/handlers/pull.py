@@ -149,7 +149,7 @@ def _answer(call: Call[PullMessageRequestHeader], topic: Topic, number: int, pul
         body = encode_records(
             call.services, pulled.records, topic.name, header.queue_id, number, call.connection.store_host
         )
-        call.services.counters.delivered(header.consumer_group, number, len(pulled.records), len(body))
+        call.services.outlet.gave_records(header.consumer_group, number, pulled.records, len(body))
         return Answer(ResponseCode.SUCCESS, fields, body)
     if pulled.next_offset > header.queue_offset:
         return Answer(ResponseCode.PULL_RETRY_IMMEDIATELY, fields, remark="NO_MATCHED_MESSAGE")

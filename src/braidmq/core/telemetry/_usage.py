@@ -1,0 +1,251 @@
+"""Counting what comes and goes, for the samples of a minute. Hot path: a batch or an answer costs a look into a
+dictionary, a few additions and one bucket, however many messages it holds.
+
+Kafka's batches pass unopened, so all of a batch's messages count with its latest time, and as pressure-test traffic if
+its first message is marked so; of a packed batch nobody can tell, and it counts as normal. Which topic a partition
+belongs to is looked up when the minute is over.
+"""
+
+from collections.abc import Sequence
+from struct import Struct
+from typing import Final
+from uuid import UUID
+
+from braidmq.core.counters import Counters
+from braidmq.core.timing import Clock
+from braidmq.core.trace import Tracer
+from braidmq.model import PRESSURE_HEADER, TraceKind
+from braidmq.model.histogram import bucket_of
+from braidmq.model.telemetry import ACKNOWLEDGED, IN, NORMAL, OUT, PRESSURE
+from braidmq.records import BATCH_HEADER_BYTES, BATCH_OVERHEAD_BYTES, Batch, Record
+
+CELLS_MAX: Final = 50_000
+"""How many are counted apart in a minute; what is more is counted together, under no name."""
+OTHERS: Final = -1
+"""Stands for the partition of what is counted together."""
+
+_HEADER: Final = Struct(">8xi9xh12xq14xi")
+"""Of a batch: length, attributes, latest time, number of records."""
+_CODEC_MASK: Final = 7
+_CONTROL_BIT: Final = 1 << 5
+_NAME: Final = PRESSURE_HEADER.encode()
+_PRESSURE_MARK: Final = bytes((2 * len(_NAME),)) + _NAME + bytes((2 * len(b"true"),)) + b"true"
+"""A header of a record as it lies in a batch: both lengths are doubled, as varints of small numbers are."""
+_HEADERS_BYTES: Final = 1024
+"""How much of a record's end is looked at for the mark."""
+
+
+Key = tuple[str, str, str, str, int, str]
+"""What is counted apart: direction, protocol, group, traffic, the partition's number, and, where that is `OTHERS`, the
+topic's name."""
+
+
+class Cell:
+    """One thing that is counted."""
+
+    __slots__ = ("dead", "failures", "latency", "messages", "retries", "size_bytes", "times")
+
+    def __init__(self) -> None:
+        self.messages = self.size_bytes = self.times = 0
+        self.failures = self.retries = self.dead = 0
+        self.latency: dict[int, int] = {}
+
+    def add(self, other: "Cell") -> None:
+        """Take in what another has counted."""
+        self.messages += other.messages
+        self.size_bytes += other.size_bytes
+        self.times += other.times
+        self.failures += other.failures
+        self.retries += other.retries
+        self.dead += other.dead
+        for index, count in other.latency.items():
+            self.latency[index] = self.latency.get(index, 0) + count
+
+
+class Usage:
+    """All that was counted since it was last taken."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.now_ms = clock.now_ms
+        self._cells: dict[Key, Cell] = {}
+
+    def cell(self, key: Key) -> Cell:
+        found = self._cells.get(key)
+        return found if found is not None else self._begin(key)
+
+    def take(self) -> dict[Key, Cell]:
+        """What was counted; counting begins anew."""
+        cells, self._cells = self._cells, {}
+        return cells
+
+    def _begin(self, key: Key) -> Cell:
+        if len(self._cells) >= CELLS_MAX:
+            key = (key[0], key[1], "", key[3], OTHERS, "")
+        return self._cells.setdefault(key, Cell())
+
+
+class Inlet:
+    """Hears of what one protocol's clients bring; implements `counters.Tally`."""
+
+    __slots__ = ("_counters", "_protocol", "_usage")
+
+    def __init__(self, protocol: str, counters: Counters, usage: Usage | None) -> None:
+        self._protocol = protocol
+        self._counters = counters
+        self._usage = usage
+
+    def stored(self, number: int, batch: Batch) -> None:
+        count, size_bytes = batch.record_count, batch.size_bytes
+        self._counters.stored(number, count, size_bytes)
+        if (usage := self._usage) is None:
+            return
+        traffic = PRESSURE if is_pressure(batch.data, 0, batch.attributes) else NORMAL
+        cell = usage.cell((IN, self._protocol, "", traffic, number, ""))
+        cell.messages += count
+        cell.size_bytes += size_bytes
+        cell.times += 1
+        if batch.max_timestamp >= 0:
+            index = bucket_of(usage.now_ms() - batch.max_timestamp)
+            cell.latency[index] = cell.latency.get(index, 0) + count
+
+    def refused(self, number: int, messages: int) -> None:
+        if self._usage is not None:
+            self._usage.cell((IN, self._protocol, "", NORMAL, number, "")).failures += messages
+
+
+class Outlet:
+    """Hears of what one protocol's clients are given."""
+
+    __slots__ = ("_counters", "_protocol", "_usage")
+
+    def __init__(self, protocol: str, counters: Counters, usage: Usage | None) -> None:
+        self._protocol = protocol
+        self._counters = counters
+        self._usage = usage
+
+    def gave_records(self, group: str, number: int, records: Sequence[Record], size_bytes: int) -> None:
+        """Messages one by one; there is at least one."""
+        self._counters.delivered(group, number, len(records), size_bytes)
+        if (usage := self._usage) is None:
+            return
+        traffic = PRESSURE if (PRESSURE_HEADER, b"true") in records[0].headers else NORMAL
+        cell = usage.cell((OUT, self._protocol, group, traffic, number, ""))
+        cell.messages += len(records)
+        cell.size_bytes += size_bytes
+        cell.times += 1
+        now_ms = usage.now_ms()
+        oldest, newest = bucket_of(now_ms - records[0].timestamp_ms), bucket_of(now_ms - records[-1].timestamp_ms)
+        if oldest == newest:
+            cell.latency[oldest] = cell.latency.get(oldest, 0) + len(records)
+            return
+        for record in records:
+            index = bucket_of(now_ms - record.timestamp_ms)
+            cell.latency[index] = cell.latency.get(index, 0) + 1
+
+    def gave_batches(self, number: int, data: bytes | memoryview) -> None:
+        """Whole batches, as they lie in the log; somebody who reads by offset and does not say for which group."""
+        usage, size_bytes = self._usage, len(data)
+        if usage is None or size_bytes < BATCH_HEADER_BYTES:
+            return
+        now_ms = usage.now_ms()
+        cell: Cell | None = None
+        position = messages = 0
+        while position + BATCH_HEADER_BYTES <= size_bytes:
+            length, attributes, latest_ms, count = _HEADER.unpack_from(data, position)
+            if not attributes & _CONTROL_BIT:
+                if cell is None:
+                    traffic = PRESSURE if is_pressure(data, position, attributes) else NORMAL
+                    cell = usage.cell((OUT, self._protocol, "", traffic, number, ""))
+                messages += count
+                if latest_ms >= 0:
+                    index = bucket_of(now_ms - latest_ms)
+                    cell.latency[index] = cell.latency.get(index, 0) + count
+            position += length + BATCH_OVERHEAD_BYTES
+        if cell is not None:
+            cell.messages += messages
+            cell.size_bytes += size_bytes
+            cell.times += 1
+
+
+class Overheard:
+    """Passes on what services say of messages, and counts what groups acknowledge, send back and give up."""
+
+    __slots__ = ("_tracer", "_usage")
+
+    def __init__(self, tracer: Tracer, usage: Usage) -> None:
+        self._tracer = tracer
+        self._usage = usage
+
+    def note(
+        self,
+        kind: TraceKind,
+        message_id: str,
+        *,
+        keys: tuple[str, ...] = (),
+        topic_id: UUID | None = None,
+        topic: str = "",
+        partition: int = -1,
+        offset: int = -1,
+        group: str = "",
+        client: str = "",
+        value: int = -1,
+    ) -> None:
+        """See `Tracer`."""
+        if kind is TraceKind.RETRIED:
+            self._usage.cell((ACKNOWLEDGED, "", group, NORMAL, OTHERS, topic)).retries += 1
+        elif kind is TraceKind.DEAD_LETTERED:
+            self._usage.cell((ACKNOWLEDGED, "", group, NORMAL, OTHERS, topic)).dead += 1
+        self._tracer.note(
+            kind,
+            message_id,
+            keys=keys,
+            topic_id=topic_id,
+            topic=topic,
+            partition=partition,
+            offset=offset,
+            group=group,
+            client=client,
+            value=value,
+        )
+
+    def note_range(self, kind: TraceKind, group: str, number: int, first: int, until: int, client: str = "") -> None:
+        """See `Tracer`."""
+        if kind is TraceKind.ACKNOWLEDGED and until > first:
+            cell = self._usage.cell((ACKNOWLEDGED, "", group, NORMAL, number, ""))
+            cell.messages += until - first
+            cell.times += 1
+        self._tracer.note_range(kind, group, number, first, until, client)
+
+
+def is_pressure(data: bytes | bytearray | memoryview, position: int, attributes: int) -> bool:
+    """Whether the first message of the batch at the position is marked as pressure-test traffic; False where the batch
+    is packed. A record ends with its headers, so only its end is looked at."""
+    if attributes & _CODEC_MASK:
+        return False
+    begin = position + BATCH_HEADER_BYTES
+    length, begin = _varint(data, begin)
+    end = begin + length
+    begin = max(begin, end - _HEADERS_BYTES)
+    if isinstance(data, memoryview):
+        return _PRESSURE_MARK in bytes(data[begin:end])
+    return data.find(_PRESSURE_MARK, begin, end) >= 0
+
+
+def _varint(data: bytes | bytearray | memoryview, position: int) -> tuple[int, int]:
+    """A length, and where it ends; a checked batch holds one here."""
+    byte = data[position]
+    if byte < 128:
+        return byte >> 1, position + 1
+    value, shift = byte & 127, 7
+    while True:
+        position += 1
+        byte = data[position]
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value >> 1, position + 1
+        shift += 7
+
+
+def latency_text(latency: dict[int, int]) -> dict[str, int]:
+    """A histogram as JSON has it."""
+    return {str(index): latency[index] for index in sorted(latency)}

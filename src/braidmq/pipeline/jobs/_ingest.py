@@ -1,0 +1,209 @@
+"""From a topic into a table of rows as they came, and on into what a job makes of them. Exactly once.
+
+A micro-batch is one commit of the table, with the offsets it covers inside. Then the job's results are made anew for
+the days that the batch touched. Who is cut off between the two is given the same batch again: the table knows it, and
+only the results are made.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.streaming.query import StreamingQuery
+
+from braidmq.pipeline.errors import BrokerUnreachable, TopicMissing
+from braidmq.pipeline.tables import FORMAT, RANGE_OFFSET, REASON, Table, TableSink
+from braidmq.pipeline.tables._ranges import RANGE_PROTOCOL
+
+CHECKPOINTS: Final = "_checkpoints"
+ROWS_PER_BATCH: Final = 200_000
+ASK_S: Final = 30
+TRIGGER_S: Final = 60
+DAY: Final = "day"
+SOURCE_COLUMNS: Final = ("topic", "partition", "offset", "store_time", "protocol", "value")
+"""What every table of rows as they came has of the source; the offset, protocol and value are how ranges come along."""
+
+
+class Sources(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a job reads, and where its tables lie."""
+
+    bootstrap: str
+    root: str
+    """The folder of all tables; each job has its own below it."""
+    kafka: dict[str, str] = {}
+    """Settings of librdkafka, such as `security.protocol`."""
+
+    def table(self, name: str) -> str:
+        return str(Path(self.root) / name)
+
+    def options(self) -> dict[str, str]:
+        """Of the source `braid`."""
+        return {"bootstrap": self.bootstrap, **{f"kafka.{name}": value for name, value in self.kafka.items()}}
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What a run did."""
+
+    rows: int
+    """Rows that were new."""
+    days: tuple[date, ...]
+    """Days whose results were made anew."""
+
+
+class Ingest(msgspec.Struct, frozen=True, kw_only=True):
+    """What one job keeps as it came, and what it does then."""
+
+    name: str
+    topic: str = ""
+    """A topic of the house, which nobody finds but by its name."""
+    pattern: str = ""
+    """Or a pattern of others: one that does not exist yet is read when it does."""
+    shape: Callable[[DataFrame], DataFrame]
+    """Makes the rows of the source, ranges among them, the rows of the table; with a column `reason` for bad ones."""
+    derive: Callable[[SparkSession, Sources, Sequence[date]], None]
+    """Makes the results of these days anew."""
+    columns: tuple[str, ...] = SOURCE_COLUMNS
+    bloom: tuple[str, ...] = ()
+    statistics: tuple[str, ...] = ()
+    sort_by: tuple[str, ...] = ()
+
+    def run_once(self, spark: SparkSession, sources: Sources) -> Outcome:
+        """Take in all that is there now; nothing where the topic is not there yet. Raises BrokerUnreachable."""
+        if not self._is_there(sources):
+            return Outcome(0, ())
+        work = _Work(self, sources)
+        query = self._query(spark, sources, work, {"availableNow": True})
+        query.awaitTermination()  # raises what ended it
+        return Outcome(work.rows, tuple(sorted(work.days)))
+
+    def start(self, spark: SparkSession, sources: Sources, *, trigger_s: int = TRIGGER_S) -> StreamingQuery:
+        """A query that takes in what comes, every so many seconds. Raises TopicMissing, which may be tried again, and
+        BrokerUnreachable."""
+        if not self._is_there(sources):
+            raise TopicMissing(
+                f"there is no topic {self.topic} at {sources.bootstrap}: a node makes it within a minute of its start,"
+                " unless telemetry.topics is off; a Kafka cluster has none"
+            )
+        return self._query(spark, sources, _Work(self, sources), {"processingTime": f"{trigger_s} seconds"})
+
+    def _query(self, spark: SparkSession, sources: Sources, work: "_Work", trigger: dict[str, Any]) -> StreamingQuery:
+        spark.dataSource.register(TableSink)
+        frame = self.shape(self._read(spark, sources, ["earliest"]))
+        empty = spark.createDataFrame([], frame.schema)
+        if not Table.exists(sources.table(self.name)):
+            # The table has to be there before a run can be begun: an empty batch makes it.
+            self.write(empty, sources, {"app": self.name})
+        table = Table.open(sources.table(self.name))
+        run = table.begin(self.name, sources.table(CHECKPOINTS))
+        work.run = run.options() | {"epoch": str(run.epoch)}
+        offsets = [json.dumps(run.resumes)] if run.resumes else ["earliest"]
+        rows = self.shape(self._read(spark, sources, offsets))
+        writer = rows.writeStream.queryName(self.name).foreachBatch(work.take)
+        return writer.option("checkpointLocation", run.checkpoint).trigger(**trigger).start()
+
+    def _is_there(self, sources: Sources) -> bool:
+        if not self.topic:
+            return True
+        admin = AdminClient({"bootstrap.servers": sources.bootstrap, **sources.kafka})
+        try:
+            return self.topic in admin.list_topics(timeout=ASK_S).topics
+        except KafkaException as error:
+            raise BrokerUnreachable(f"{sources.bootstrap}: {error}") from error
+
+    def _read(self, spark: SparkSession, sources: Sources, offsets: Sequence[str]) -> DataFrame:
+        reader = spark.readStream.format("braid").options(**sources.options())
+        what = ("topics", self.topic) if self.topic else ("topicsPattern", self.pattern)
+        reader = reader.option(*what).option("columns", ",".join(self.columns))
+        return (
+            reader.option("ranges", "true")
+            .option("startingOffsets", offsets[0])
+            .option("maxRowsPerBatch", str(ROWS_PER_BATCH))
+            .load()
+        )
+
+    def write(self, frame: DataFrame, sources: Sources, options: dict[str, str]) -> None:
+        """Add the rows as one batch."""
+        path = sources.table(self.name)
+        writer = frame.write.format(FORMAT).mode("append").options(**options)
+        writer = writer.option("path", path).option("quarantine", f"{path}_quarantine").option("ranges", "true")
+        for name, columns in (
+            ("partitionBy", (DAY,)),
+            ("bloom", self.bloom),
+            ("statistics", self.statistics),
+            ("sortBy", self.sort_by),
+        ):
+            writer = writer.option(name, ",".join(columns))
+        writer.save()
+
+
+class _Work:
+    """What is done with each micro-batch."""
+
+    def __init__(self, ingest: Ingest, sources: Sources) -> None:
+        self._ingest = ingest
+        self._sources = sources
+        self.run: dict[str, str] = {}
+        self.rows = 0
+        self.days: set[date] = set()
+
+    def take(self, frame: DataFrame, batch: int) -> None:
+        frame = frame.persist()
+        try:
+            self._ingest.write(frame, self._sources, self.run | {"batch": str(batch)})
+            fit = frame.where(f.col("offset") != RANGE_OFFSET).where(f.col(REASON).isNull())
+            found = fit.groupBy(DAY).count().collect()
+        finally:
+            frame.unpersist()
+        days = sorted(row[DAY] for row in found)
+        self.rows += sum(row["count"] for row in found)
+        self.days.update(days)
+        if days:
+            self._ingest.derive(frame.sparkSession, self._sources, days)
+
+
+def read_days(spark: SparkSession, path: str, days: Sequence[date]) -> DataFrame:
+    """The rows of some days, by the table's live files: Spark itself does not read Delta tables without a jar."""
+    table = Table.open(path)
+    schema = from_arrow_schema(table.schema)
+    found = spark.createDataFrame([], schema)
+    for day in days:
+        paths = [str(table.path / file.path) for file in table.files({DAY: str(day)})]
+        if paths:
+            rows = spark.read.schema(schema).parquet(*paths).withColumn(DAY, f.lit(day).cast("date"))
+            found = found.unionByName(rows.select(*schema.names))
+    return found
+
+
+def newest(frame: DataFrame) -> datetime | None:
+    """The latest time in the column `at`, whatever the driver's time zone is."""
+    at_ms = frame.agg(f.unix_millis(f.max("at")).alias("at_ms")).collect()[0]["at_ms"]
+    return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, UTC)
+
+
+def replace_days(frame: DataFrame, path: str, app: str, days: Sequence[date], *, statistics: str = "") -> None:
+    """Put the rows, which are of these days, in the place of what the table has of them."""
+    frame.sparkSession.dataSource.register(TableSink)
+    (
+        frame.coalesce(1)
+        .write.format(FORMAT)
+        .mode("overwrite")
+        .option("path", path)
+        .option("app", app)
+        .option("partitionBy", DAY)
+        .option("statistics", statistics)
+        .option("replace", json.dumps({DAY: [str(day) for day in days]}))
+        .save()
+    )
+
+
+def is_range() -> Any:
+    """A row that only says what was read."""
+    return (f.col("offset") == RANGE_OFFSET) & (f.col("protocol") == RANGE_PROTOCOL)

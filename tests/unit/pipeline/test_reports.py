@@ -1,0 +1,335 @@
+"""A report for people and for programs, whatever the names in it are."""
+
+import csv
+import io
+import json
+import math
+import random
+import re
+from datetime import UTC, datetime, timedelta
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from braidmq.model.histogram import bucket_of
+from braidmq.pipeline.errors import InvalidOption
+from braidmq.pipeline.reports import Report, as_html, as_json, csv_of, usage_report, write
+from braidmq.pipeline.reports._charts import nice_ticks
+from braidmq.pipeline.reports._report import (
+    Course,
+    DeadLine,
+    ForecastLine,
+    GapLine,
+    GroupLine,
+    Point,
+    StorageLine,
+    TopicLine,
+    Totals,
+)
+from braidmq.pipeline.tables import FileWriter, Table
+
+BEGAN = datetime(2026, 3, 1, tzinfo=UTC)
+EVIL = "<script>alert(1)</script>\"'&"
+USAGE = pa.schema(
+    [
+        ("at", pa.timestamp("us", tz="UTC")),
+        ("instance", pa.string()),
+        ("topic", pa.string()),
+        ("group", pa.string()),
+        ("protocol", pa.string()),
+        ("traffic", pa.string()),
+        ("direction", pa.string()),
+        ("messages", pa.int64()),
+        ("bytes", pa.int64()),
+        ("failures", pa.int64()),
+        ("retries", pa.int64()),
+        ("dead", pa.int64()),
+        ("latency_ms", pa.map_(pa.int32(), pa.int64())),
+        ("storage_bytes", pa.int64()),
+        ("day", pa.date32()),
+    ]
+)
+
+
+def a_report(name: str = "payments.settled") -> Report:
+    """A day as a bank has it."""
+    chance = random.Random(5)
+    moments = [BEGAN + timedelta(minutes=10 * nth) for nth in range(144)]
+
+    def course(kind: str, unit: str, height: float) -> Course:
+        points = []
+        for nth, at in enumerate(moments):
+            tide = 0.35 + 0.65 * math.exp(-(((nth - 70) / 30) ** 2)) + 0.05 * chance.random()
+            points.append(Point(at, None if 100 <= nth < 106 else height * tide))
+        return Course(name=kind, unit=unit, points=tuple(points))
+
+    return Report(
+        begin=BEGAN,
+        end=BEGAN + timedelta(days=1),
+        made_at=BEGAN + timedelta(days=1, minutes=2),
+        with_pressure=False,
+        totals=Totals(
+            messages_in=48_213_907,
+            bytes_in=61 << 30,
+            messages_out=96_400_112,
+            bytes_out=122 << 30,
+            failures=12,
+            retries=4_210,
+            dead=37,
+            storage_bytes=188 << 30,
+            p50_ms=4,
+            p99_ms=38,
+            topics=42,
+            groups=61,
+        ),
+        topics=tuple(
+            TopicLine(
+                instance="default",
+                topic=topic,
+                protocol=protocol,
+                traffic="normal",
+                messages_in=count,
+                bytes_in=count * 1_300,
+                failures=failures,
+                messages_out=2 * count,
+                bytes_out=count * 2_600,
+                messages_per_s=count / 86_400,
+                p50_ms=3.0,
+                p99_ms=p99_ms,
+            )
+            for topic, protocol, count, failures, p99_ms in (
+                (name, "kafka", 21_409_112, 0, 31.0),
+                ("orders.created", "rocketmq", 14_882_400, 12, 44.0),
+                ("risk.scored", "kafka", 8_700_041, 0, 1_210.0),
+                ("cards.authorised", "rocketmq", 3_222_354, 0, None),
+            )
+        ),
+        groups=(
+            GroupLine(
+                instance="default",
+                group="ledger-writer",
+                topic=name,
+                delivered=21_409_112,
+                acknowledged=21_409_100,
+                retries=4_210,
+                dead=37,
+                p50_ms=3,
+                p99_ms=31,
+            ),
+            GroupLine(
+                instance="default",
+                group="fraud-watch",
+                topic="cards.authorised",
+                delivered=3_222_354,
+                acknowledged=3_100_000,
+                retries=0,
+                dead=0,
+                p50_ms=9,
+                p99_ms=880,
+            ),
+        ),
+        storage=(StorageLine(instance="default", topic=name, storage_bytes=104 << 30),),
+        courses=(
+            course("in", "messages/s", 1_400),
+            course("out", "messages/s", 2_700),
+            course("in", "bytes/s", 1.8e6),
+            course("out", "bytes/s", 3.5e6),
+            course("p50", "ms", 6),
+            course("p99", "ms", 60),
+            course("fraud-watch", "messages behind", 122_354),
+            course("ledger-writer", "messages behind", 9_000),
+        ),
+        forecasts=(
+            ForecastLine(
+                kind="group",
+                name="fraud-watch",
+                topic="cards.authorised",
+                now=122_354,
+                per_s=3.2,
+                verdict="will not catch up",
+                reached_at=None,
+            ),
+            ForecastLine(
+                kind="disk",
+                name="node-1",
+                topic="",
+                now=412 << 30,
+                per_s=1.9e6,
+                verdict="fills up",
+                reached_at=BEGAN + timedelta(days=1, hours=6),
+            ),
+            ForecastLine(
+                kind="group",
+                name="ledger-writer",
+                topic=name,
+                now=12,
+                per_s=None,
+                verdict="too little is known",
+                reached_at=None,
+            ),
+        ),
+        gaps=(
+            GapLine(
+                node="node-1",
+                begin=BEGAN + timedelta(hours=16, minutes=40),
+                end=BEGAN + timedelta(hours=17, minutes=40),
+                cause="the node was started anew",
+            ),
+        ),
+        dead_letters=(
+            DeadLine(
+                group="ledger-writer",
+                origin_topic=name,
+                cause="delivered in vain too often",
+                letters=37,
+                first_seen=BEGAN + timedelta(hours=9),
+                last_seen=BEGAN + timedelta(hours=15),
+                sample_ids=("7F00000100002A9F0000000000A1", "7F00000100002A9F0000000000B7"),
+            ),
+        ),
+    )
+
+
+class Page(HTMLParser):
+    """What a browser would make of a page."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.seen: list[str] = []
+        self.texts: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append(tag)
+        self.attributes += attrs
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def test_a_page_needs_nothing_from_elsewhere_runs_nothing_and_is_well_formed() -> None:
+    page = Page()
+    text = as_html(a_report())
+    page.feed(text)
+    assert page.open == []
+    assert "script" not in page.seen
+    assert page.seen.count("svg") == 4
+    assert not {name for name, _ in page.attributes} & {"src", "href", "onload", "onclick"}
+    assert "http" not in text.replace("http-equiv", "")
+    assert "url(" not in text
+    assert "default-src 'none'" in text
+    assert "prefers-color-scheme: dark" in text
+
+
+def test_names_that_somebody_chose_are_shown_as_they_are_and_are_no_part_of_the_page() -> None:
+    page = Page()
+    page.feed(as_html(a_report(EVIL)))
+    assert "script" not in page.seen
+    assert EVIL in page.texts
+
+
+def test_a_gap_in_what_is_known_is_a_gap_in_the_line() -> None:
+    text = as_html(a_report())
+    first_chart = text[text.index("<svg") : text.index("</svg>")]
+    assert len(re.findall(r'class="line c0"', first_chart)) == 2
+
+
+def test_every_part_is_a_table_that_programs_read_and_spreadsheets_do_not_run() -> None:
+    report = a_report("=HYPERLINK(1)")
+    rows = list(csv.DictReader(io.StringIO(csv_of(report, "topics"))))
+    assert rows[0]["topic"] == "'=HYPERLINK(1)"
+    assert (rows[0]["messages_in"], rows[3]["p99_ms"]) == ("21409112", "")
+    assert json.loads(as_json(report))["topics"][0]["topic"] == "=HYPERLINK(1)"
+    with pytest.raises(InvalidOption, match="topics, groups"):
+        csv_of(report, "courses")
+
+
+def test_all_forms_are_written_into_a_folder(tmp_path: Path) -> None:
+    paths = write(a_report(), tmp_path / "march")
+    assert {path.name for path in paths} == {
+        "report.html",
+        "report.json",
+        "topics.csv",
+        "groups.csv",
+        "storage.csv",
+        "forecasts.csv",
+        "gaps.csv",
+        "dead_letters.csv",
+    }
+    assert all(path.stat().st_size for path in paths)
+
+
+@pytest.mark.parametrize(
+    ("highest", "expected"),
+    [(0, [0, 1]), (4, [0, 1, 2, 3, 4]), (97, [0, 25, 50, 75, 100]), (1_234, [0, 500, 1_000, 1_500])],
+)
+def test_an_axis_has_round_numbers(highest: float, expected: list[float]) -> None:
+    assert nice_ticks(highest) == pytest.approx(expected)
+
+
+def fill(root: Path, name: str, rows: list[dict[str, object]]) -> None:
+    table = Table(root / name, USAGE, ["day"])
+    writer = FileWriter(table.path, table.schema, table.layout)
+    writer.write(pa.RecordBatch.from_pylist(rows, USAGE))
+    epoch = table.claim("test")
+    table.append(writer.close(), [], "test", epoch, 0)
+
+
+def used(at: datetime, direction: str, messages: int, **fields: object) -> dict[str, object]:
+    zeros = dict.fromkeys(("bytes", "failures", "retries", "dead"), 0)
+    names = {"instance": "default", "topic": "orders", "group": "", "protocol": "kafka", "traffic": "normal"}
+    row = {"at": at, "direction": direction, "messages": messages, "latency_ms": [], "storage_bytes": -1}
+    return {**zeros, **names, **row, "day": at.date(), **fields}
+
+
+def test_a_report_is_made_of_the_tables_of_its_span_without_pressure_traffic_unless_asked_for(tmp_path: Path) -> None:
+    later = BEGAN + timedelta(minutes=5)
+    slow = bucket_of(9_000)
+    fill(
+        tmp_path,
+        "usage_1m",
+        [
+            used(BEGAN, "in", 60, bytes=600, failures=2),
+            used(later, "in", 40, bytes=400),
+            used(later, "in", 1_000, traffic="pressure"),
+            used(BEGAN, "out", 99, group="g", latency_ms=[(5, 99)]),
+            used(later, "out", 1, group="g", latency_ms=[(slow, 1)]),
+            used(later, "acknowledged", 90, group="g", protocol="", retries=3),
+            used(BEGAN, "kept", 0, storage_bytes=10, protocol=""),
+            used(later, "kept", 0, storage_bytes=30, protocol=""),
+            used(BEGAN + timedelta(hours=2), "in", 7),
+        ],
+    )
+    report = usage_report(str(tmp_path), BEGAN, BEGAN + timedelta(hours=1))
+    totals = report.totals
+    assert (totals.messages_in, totals.failures, totals.storage_bytes, totals.retries) == (100, 2, 30, 3)
+    assert (totals.p50_ms, totals.topics, totals.groups) == (5, 1, 1)
+    (group,) = report.groups
+    assert (group.delivered, group.acknowledged, group.p99_ms) == (100, 90, 5)
+    rate = next(course for course in report.courses if (course.name, course.unit) == ("in", "messages/s"))
+    assert len(rate.points) == 60
+    assert [point.value for point in rate.points[:6]] == [1.0, None, None, None, None, 40 / 60]
+    with_tests = usage_report(str(tmp_path), BEGAN, BEGAN + timedelta(hours=1), pressure=True)
+    assert with_tests.totals.messages_in == 1_100
+    assert "pressure" in as_html(with_tests)
+
+
+def test_a_report_of_nothing_says_so(tmp_path: Path) -> None:
+    report = usage_report(str(tmp_path), BEGAN, BEGAN + timedelta(hours=1))
+    assert report.totals == Totals()
+    assert "No message came or went." in as_html(report)
+    assert "nothing was told" in as_html(report)
+    with pytest.raises(InvalidOption):
+        usage_report(str(tmp_path), BEGAN, BEGAN)
