@@ -6,7 +6,7 @@ archive small and quick.
 
 from braidmq.pipeline.archive._compact import Compaction, compact
 from braidmq.pipeline.archive._expire import Expiry, Retention, expire, tidy
-from braidmq.pipeline.archive._job import prepared, refresh_marks, start
+from braidmq.pipeline.archive._job import ONCE, prepared, refresh_marks, start
 from braidmq.pipeline.archive._layout import (
     ARCHIVED,
     MARK_GROUP,
@@ -24,6 +24,7 @@ from braidmq.pipeline.archive._sink import ArchiveSink
 __all__ = [
     "ARCHIVED",
     "MARK_GROUP",
+    "ONCE",
     "QUARANTINED",
     "ArchiveSink",
     "Compaction",
