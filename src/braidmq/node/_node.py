@@ -197,7 +197,7 @@ class Node:
             LoopClock(),
             await cluster_secret(store, "receipts", SECRET_BYTES),
             limits=CursorLimits(open_max=section.open_max, waiting_max=section.waiting_max),
-            tracer=self.trace,
+            tracer=self.tracer,
         )
         await self.cursors.open()
         self._open.push_async_callback(self.cursors.close)

@@ -120,7 +120,7 @@ def cut_off(*_: object) -> None:
     raise RuntimeError("as if the driver had ended here")
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_two_protocols_become_reports_and_nothing_counts_twice(
     spark: SparkSession, running: Running, sources: Sources
 ) -> None:
@@ -163,7 +163,7 @@ def test_two_protocols_become_reports_and_nothing_counts_twice(
     assert ("buyers", 11) in rows(sources, "lag_1m", last)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_dead_letters_and_timelines_are_found_without_spark(
     spark: SparkSession, running: Running, sources: Sources, wait_for: WaitFor
 ) -> None:

@@ -37,6 +37,7 @@ from braidmq.protocols.rocketmq.codec.headers.pop import (
     PopMessageRequestHeader,
     PopMessageResponseHeader,
 )
+from braidmq.records import Record
 
 MESSAGES_MAX: Final = 32
 BYTES: Final = 256 << 10
@@ -80,13 +81,13 @@ def _popped(call: Call[PopMessageRequestHeader], topic: Topic, batch: list[Deliv
     pop_ms = time.time_ns() // 1_000_000
     body = encode_popped(services, batch, topic.name, call.connection.store_host, pop_ms, invisible_ms)
     offsets: dict[int, list[int]] = {}
-    sizes: dict[int, int] = {}
+    given: dict[int, list[Record]] = {}
     for each in batch:
         offsets.setdefault(each.partition, []).append(each.record.offset)
-        sizes[each.receipt.number] = sizes.get(each.receipt.number, 0) + len(each.record.value or b"")
-    for number, size_bytes in sizes.items():
-        count = sum(each.receipt.number == number for each in batch)
-        services.counters.delivered(group, number, count, size_bytes)
+        given.setdefault(each.receipt.number, []).append(each.record)
+    for number, records in given.items():
+        size_bytes = sum(len(record.value or b"") for record in records)
+        services.outlet.gave_records(group, number, records, size_bytes)
     header = PopMessageResponseHeader(
         pop_time=pop_ms,
         invisible_time=invisible_ms,
