@@ -95,18 +95,16 @@ class Front:
     async def _join(self, accepted: socket.socket, peer: Address, tls: ssl.SSLContext | None) -> None:
         loop = asyncio.get_running_loop()
         behind, inner = await loop.create_connection(_Pipe, *self._behind)
-        behind.pause_reading()
         port = behind.get_extra_info("sockname")[1]
         self._peers[port] = peer
         outer = _Pipe()
-        outer.other = behind
+        outer.join(behind)
         try:
             limit_s = HANDSHAKE_S if tls is not None else None
             before, _ = await loop.connect_accepted_socket(
                 lambda: outer, accepted, ssl=tls, ssl_handshake_timeout=limit_s
             )
-            inner.other = before
-            behind.resume_reading()
+            inner.join(before)
             await asyncio.wait((outer.gone, inner.gone), return_when=asyncio.FIRST_COMPLETED)
             before.close()
             behind.close()
@@ -125,14 +123,24 @@ class _Pipe(asyncio.Protocol):
     def __init__(self) -> None:
         self.transport: asyncio.Transport | None = None
         self.other: asyncio.Transport | None = None
+        self._early: list[bytes] = []
+        """What came before there was another end: gRPC speaks first, a few bytes."""
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
 
+    def join(self, other: asyncio.Transport) -> None:
+        self.other = other
+        early, self._early = self._early, []
+        for data in early:
+            self.data_received(data)
+
     def data_received(self, data: bytes) -> None:
-        assert self.other is not None
-        self.other.write(data)
+        if self.other is None:
+            self._early.append(data)
+        elif not self.other.is_closing():
+            self.other.write(data)
 
     def pause_writing(self) -> None:
         if self.other is not None and not self.other.is_closing():

@@ -47,7 +47,7 @@ class Service:
         except TimeoutError:
             _logger.info("calls were cut off", calls=self._under_way)
 
-    def _plain(self, name: str, handle: Handle) -> grpc.RpcMethodHandler:
+    def _plain(self, name: str, handle: Handle) -> "grpc.RpcMethodHandler[Any, Any]":
         asked, answered = getattr(wire, f"{name}Request"), getattr(wire, f"{name}Response")
 
         async def answer(request: Any, context: Any) -> Any:
@@ -70,7 +70,7 @@ class Service:
             answer, request_deserializer=asked.FromString, response_serializer=answered.SerializeToString
         )
 
-    def _streamed(self, name: str, handle: Handle) -> grpc.RpcMethodHandler:
+    def _streamed(self, name: str, handle: Handle) -> "grpc.RpcMethodHandler[Any, Any]":
         is_telemetry = name == TELEMETRY
         asked = wire.TelemetryCommand if is_telemetry else getattr(wire, f"{name}Request")
         answered = wire.TelemetryCommand if is_telemetry else getattr(wire, f"{name}Response")
@@ -91,7 +91,7 @@ class Service:
                 _logger.exception("a call failed", call=name)
                 await context.write(answered(status=status(Code.INTERNAL_SERVER_ERROR, _NO_FAULT)))
 
-        make: Callable[..., Any] = (
+        make: Callable[..., grpc.RpcMethodHandler[Any, Any]] = (
             grpc.stream_stream_rpc_method_handler if is_telemetry else grpc.unary_stream_rpc_method_handler
         )
         return make(answer, request_deserializer=asked.FromString, response_serializer=answered.SerializeToString)
