@@ -47,8 +47,9 @@ async def pull_message(call: Call) -> None:
         message = wire_message(record, queue.topic, queue.id, number, host)
         await call.context.write(wire.PullMessageResponse(message=message))
     await call.context.write(wire.PullMessageResponse(next_offset=pulled.next_offset))
-    size_bytes = sum(len(record.value or b"") for record in pulled.records)
-    services.outlet.gave_records(group, number, pulled.records, size_bytes)
+    if pulled.records:
+        size_bytes = sum(len(record.value or b"") for record in pulled.records)
+        services.outlet.gave_records(group, number, pulled.records, size_bytes)
 
 
 @answers("UpdateOffset", action=Action.CONSUME, resource=ResourceKind.GROUP)
