@@ -1,6 +1,6 @@
 """RocketMQ's own Python client, unmodified, tries everything it can do, and prints what came of it as JSON.
 
-    trials.py HOST:PORT
+    trials.py HOST:PORT PREFIX
 
 A process of its own, because the client and a node do not share gRPC's threads in one. All trials run side by side:
 most of each is waiting.
@@ -31,7 +31,7 @@ from rocketmq import (  # type: ignore[import-untyped]  # it has no types
 )
 from rocketmq.v5.model.filter_expression import FilterType  # type: ignore[import-untyped]
 
-ADDRESS = sys.argv[1]
+ADDRESS, PREFIX = sys.argv[1:3]
 LIMIT_S = 45.0
 INVISIBLE_S = 15
 Found = dict[str, Any]
@@ -120,10 +120,10 @@ def until(condition: Callable[[], bool], limit_s: float = LIMIT_S) -> bool:
 
 
 def normal() -> Found:
-    with producer("py-normal") as sender, simple("py-normal-readers", "py-normal") as reader:
+    with producer(f"{PREFIX}-normal") as sender, simple(f"{PREFIX}-normal-readers", f"{PREFIX}-normal") as reader:
         more = {"tag": "paid", "keys": "order-1", "properties": {"colour": "r\u00f6t", "size": "xl"}}
-        sent = [sender.send(message("py-normal", f"n{number}", **more)).message_id for number in range(10)]
-        large = sender.send(message("py-normal", "x" * 2_000_000)).message_id
+        sent = [sender.send(message(f"{PREFIX}-normal", f"n{number}", **more)).message_id for number in range(10)]
+        large = sender.send(message(f"{PREFIX}-normal", "x" * 2_000_000)).message_id
         taken = [seen(each) for each in take(reader, 11)]
     for each in taken:
         each["body"] = each["body"][:10]
@@ -132,29 +132,29 @@ def normal() -> Found:
 
 def fifo() -> Found:
     """Two message groups, in order each, though every batch is given back once."""
-    with producer("py-fifo") as sender, simple("py-fifo-readers", "py-fifo") as reader:
+    with producer(f"{PREFIX}-fifo") as sender, simple(f"{PREFIX}-fifo-readers", f"{PREFIX}-fifo") as reader:
         for number in range(20):
-            sender.send(message("py-fifo", f"{number}", message_group=f"g{number % 2}"))
+            sender.send(message(f"{PREFIX}-fifo", f"{number}", message_group=f"g{number % 2}"))
         taken = [seen(each) for each in take(reader, 20)]
         refused = ""
         try:
-            sender.send(message("py-fifo", "no group"))
+            sender.send(message(f"{PREFIX}-fifo", "no group"))
         except Exception as error:
             refused = str(error)
     return {"taken": taken, "refused": refused}
 
 
 def delay() -> Found:
-    with producer("py-delay") as sender, simple("py-delay-readers", "py-delay") as reader:
+    with producer(f"{PREFIX}-delay") as sender, simple(f"{PREFIX}-delay-readers", f"{PREFIX}-delay") as reader:
         due = int(time.time()) + 4
-        receipt = sender.send(message("py-delay", "later", delivery_timestamp=due))
-        recalled = sender.send(message("py-delay", "never", delivery_timestamp=due))
-        answer = sender.recall_message("py-delay", recalled.recall_handle)
+        receipt = sender.send(message(f"{PREFIX}-delay", "later", delivery_timestamp=due))
+        recalled = sender.send(message(f"{PREFIX}-delay", "never", delivery_timestamp=due))
+        answer = sender.recall_message(f"{PREFIX}-delay", recalled.recall_handle)
         taken = [seen(each) for each in take(reader, 1)]
         taken += [seen(each) for each in take(reader, 1, limit_s=2)]
         again = ""
         try:
-            sender.recall_message("py-delay", receipt.recall_handle)
+            sender.recall_message(f"{PREFIX}-delay", receipt.recall_handle)
         except Exception as error:
             again = str(error)
     return {"due": due, "taken": taken, "recalled": [recalled.message_id, answer], "too_late": again}
@@ -169,8 +169,8 @@ def transaction() -> Found:
             asked.append(half.body.decode())
             return TransactionResolution.COMMIT if half.body == b"orphan yes" else TransactionResolution.ROLLBACK
 
-    topic = "py-transaction"
-    with producer(topic, Checker()) as sender, simple("py-transaction-readers", topic) as reader:
+    topic = f"{PREFIX}-transaction"
+    with producer(topic, Checker()) as sender, simple(f"{PREFIX}-transaction-readers", topic) as reader:
         for body in ("yes", "no", "orphan yes", "orphan no"):
             begun = sender.begin_transaction()
             sender.send(message(topic, body), begun)
@@ -195,9 +195,9 @@ def pushed() -> Found:
         is_first = given.body == b"p3" and given.delivery_attempt == 1
         return ConsumeResult.FAILURE if is_first else ConsumeResult.SUCCESS
 
-    with producer("py-push") as sender, push("py-push-readers", "py-push", work):
+    with producer(f"{PREFIX}-push") as sender, push(f"{PREFIX}-push-readers", f"{PREFIX}-push", work):
         for number in range(10):
-            sender.send(message("py-push", f"p{number}"))
+            sender.send(message(f"{PREFIX}-push", f"p{number}"))
         until(lambda: len(taken) >= 11)
     return {"taken": taken}
 
@@ -210,20 +210,22 @@ def dead() -> Found:
         attempts.append(given.delivery_attempt)
         return ConsumeResult.FAILURE
 
-    with producer("py-dead") as sender, push("py-dead-readers", "py-dead", work):
-        sent = sender.send(message("py-dead", "poison")).message_id
-        with simple("py-undertakers", "%DLQ%py-dead-readers") as reader:
+    with producer(f"{PREFIX}-dead") as sender, push(f"{PREFIX}-dead-readers", f"{PREFIX}-dead", work):
+        sent = sender.send(message(f"{PREFIX}-dead", "poison")).message_id
+        with simple(f"{PREFIX}-undertakers", f"%DLQ%{PREFIX}-dead-readers") as reader:
             letters = [seen(each) for each in take(reader, 1)]
     return {"sent": sent, "attempts": attempts, "letters": letters}
 
 
 def filters() -> Found:
-    with producer("py-filters") as sender:
-        by_tag = simple("py-tags", "py-filters", FilterExpression("a || b"))
-        by_sql = simple("py-sql", "py-filters", FilterExpression("price > 10 AND TAGS = 'b'", FilterType.SQL))
+    with producer(f"{PREFIX}-filters") as sender:
+        by_tag = simple(f"{PREFIX}-tags", f"{PREFIX}-filters", FilterExpression("a || b"))
+        by_sql = simple(
+            f"{PREFIX}-sql", f"{PREFIX}-filters", FilterExpression("price > 10 AND TAGS = 'b'", FilterType.SQL)
+        )
         with by_tag as tags, by_sql as sql:
             for tag, price in (("a", 5), ("b", 5), ("b", 50), ("c", 50)):
-                sender.send(message("py-filters", f"{tag}{price}", tag=tag, properties={"price": str(price)}))
+                sender.send(message(f"{PREFIX}-filters", f"{tag}{price}", tag=tag, properties={"price": str(price)}))
             tagged = [each.body.decode() for each in take(tags, 3) + take(tags, 1, limit_s=1)]
             chosen = [each.body.decode() for each in take(sql, 1) + take(sql, 1, limit_s=1)]
     return {"tagged": sorted(tagged), "chosen": sorted(chosen)}
@@ -231,8 +233,11 @@ def filters() -> Found:
 
 def invisible() -> Found:
     """A message is given back with a shorter time, and comes again then; its first handle is worth nothing any more."""
-    with producer("py-invisible") as sender, simple("py-invisible-readers", "py-invisible") as reader:
-        sender.send(message("py-invisible", "again"))
+    with (
+        producer(f"{PREFIX}-invisible") as sender,
+        simple(f"{PREFIX}-invisible-readers", f"{PREFIX}-invisible") as reader,
+    ):
+        sender.send(message(f"{PREFIX}-invisible", "again"))
         given: list[Any] = []
         until(lambda: bool(given) or bool(given.extend(reader.receive(1, 60) or [])))
         first = given[0].receipt_handle

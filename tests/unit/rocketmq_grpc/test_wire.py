@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from google.protobuf.descriptor import FieldDescriptor
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rocketmq.grpc_protocol import definition_pb2, service_pb2  # type: ignore[import-untyped]
 
@@ -71,6 +71,7 @@ def filled(made: Any, data: st.DataObject, depth: int = 0) -> Any:
 @pytest.mark.parametrize(
     "name", ["Message", "Settings", "TelemetryCommand", "ReceiveMessageResponse", "QueryRouteResponse"]
 )
+@settings(deadline=None)  # the machine may be busy
 @given(data=st.data())
 def test_bytes_are_those_that_other_clients_read_and_write(name: str, data: st.DataObject) -> None:
     ours = filled(getattr(wire, name)(), data)

@@ -1,12 +1,12 @@
-"""RocketMQ's own Python client 5.1, unmodified, over gRPC: everything it can do.
+"""RocketMQ's own clients over gRPC, unmodified: everything they can do. Python 5.1, and Java 5.2 with TLS and without.
 
-The program tries things and prints what came of it; what should have come is said here.
+Each has a program that tries things and prints what came of it; what should have come is said here, once for all.
 """
 
 import asyncio
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,16 @@ import pytest
 
 from braidmq.protocols.rocketmq.codec import RequestCode
 from braidmq.protocols.rocketmq.codec.bodies import CustomizedRetryPolicy, GroupRetryPolicy, SubscriptionGroupConfig
-from compat_support import RunProgram
+from compat_support import RunProgram, jars
 from rocketmq_support import RawClient, topic_fields
 from running_node import RunningNode, WaitFor
 
-pytestmark = [pytest.mark.timeout(200), pytest.mark.xdist_group("rocketmq-grpc-python")]
+pytestmark = [pytest.mark.timeout(200), pytest.mark.xdist_group("rocketmq-grpc")]
 
-PROGRAM = Path(__file__).parent / "rocketmq_grpc" / "trials.py"
+JAVA_CLIENT = "5.2.0"
+PYTHON_PROGRAM = Path(__file__).parent / "rocketmq_grpc" / "trials.py"
+JAVA_PROGRAM = "RocketMQGrpcClients"
+RUN_LIMIT_S = 150.0
 
 
 async def prepare(name_server: str, prefix: str) -> None:
@@ -54,10 +57,25 @@ def grpc_broker(tmp_path_factory: pytest.TempPathFactory, wait_for: WaitFor) -> 
     assert "Traceback" not in node.err, node.err[-5000:]
 
 
-@pytest.fixture(scope="module")
-def found(grpc_broker: RunningNode, run: RunProgram) -> dict[str, Any]:
-    asyncio.run(prepare(grpc_broker.name_server, "py"))
-    said = run([sys.executable, str(PROGRAM), grpc_broker.grpc_address], limit_s=150)
+@pytest.fixture(scope="module", params=["python", "java-tls", pytest.param("java-plain", marks=pytest.mark.slow)])
+def found(
+    request: pytest.FixtureRequest,
+    grpc_broker: RunningNode,
+    run: RunProgram,
+    compile_java: Callable[[str, str], str],
+) -> dict[str, Any]:
+    client: str = request.param
+    asyncio.run(prepare(grpc_broker.name_server, client))
+    arguments = [grpc_broker.grpc_address, client]
+    if client == "python":
+        command = [sys.executable, str(PYTHON_PROGRAM), *arguments]
+    else:
+        client_jars = jars(
+            f"rocketmq-client-java-{JAVA_CLIENT}", f"org.apache.rocketmq:rocketmq-client-java:{JAVA_CLIENT}"
+        )
+        classpath = compile_java(JAVA_PROGRAM, client_jars)
+        command = ["java", "-cp", classpath, JAVA_PROGRAM, *arguments, client.removeprefix("java-")]
+    said = run(command, limit_s=RUN_LIMIT_S)
     line = next(line for line in said.splitlines() if line.startswith("FOUND "))
     told: dict[str, Any] = json.loads(line.removeprefix("FOUND "))
     return told
