@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from braidmq.pipeline.status import JobStatus
 
 FOLDER: Final = "pipeline"
+QUIET: Final = "spark.log.level"
+"""What Spark warns of is not for people who want to see how the jobs are; what ends a job is shown by the job."""
+
 _AGE: Final = re.compile(r"([0-9]{1,6})(min|h|d)")
 _UNITS: Final = {"min": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 _COLOURS: Final = {"running": "green", "done": "green", "idle": "dim", "failed": "bold red", "stopped": "dim"}
@@ -100,7 +103,8 @@ def run(
     ).checked()
     console = Console(stderr=True)
     with console.status("starting Spark"):
-        spark = session("braid-pipeline", master=master, remote=remote, conf=pairs(conf, "--conf"))
+        chosen = {QUIET: "ERROR"} | pairs(conf, "--conf")
+        spark = session("braid-pipeline", master=master, remote=remote, conf=chosen)
     show: _Bars | _LiveTable = _Bars(console) if once else _LiveTable(console)
     try:
         with show:

@@ -104,6 +104,7 @@ class Driver:
                 self._tell(name, state=JobState.IDLE, detail=error.message)
                 continue
             self._tell(name, state=JobState.DONE)
+        write_status(self._plan.root, self._status.values())
         return dict(self._status)
 
     def _steps_of(self, name: str) -> Iterator[tuple[int, int]]:
