@@ -105,7 +105,9 @@ class Bench:
             reader = reader.option("maxOffsetsPerTrigger", str(FLOOR_ROWS))
         query = reader.load().writeStream.format("noop").trigger(availableNow=True).start()
         query.awaitTermination()
-        taken = [each["durationMs"]["triggerExecution"] for each in query.recentProgress if each["numInputRows"]]
+        taken: list[float] = [
+            each["durationMs"]["triggerExecution"] for each in query.recentProgress if each["numInputRows"]
+        ]
         return statistics.median(taken[len(taken) // 4 :])
 
 

@@ -230,13 +230,17 @@ class Chunk:
     def _keys(self, kind: pa.DataType) -> pa.Array:
         """The words of KEYS; without that header, the record's key."""
         named = self._index_of(KEYS_HEADER)
-        alone = (self._key_sizes >= 0) if named is None else (self._key_sizes >= 0) & (named < 0)
+        alone = self._key_sizes >= 0
+        if named is not None:
+            has_words = named >= 0
+            has_words[has_words] = self._headers.sizes[named[has_words]] >= 0
+            alone &= ~has_words
         texts = _text(_spans(self._buffer, self._key_starts[alone], self._key_sizes[alone]))
         single = _lists(kind, alone.astype(np.int64), texts)
         if named is None:
             return single
-        rows = np.flatnonzero(named >= 0)
-        trimmed = pc.fill_null(pc.utf8_trim_whitespace(_text(self._values(named[rows]))), "")
+        rows = np.flatnonzero(has_words)
+        trimmed = pc.utf8_trim_whitespace(_text(self._values(named[rows])))
         words = pc.utf8_split_whitespace(trimmed)
         sizes = np.where(pc.equal(trimmed, "").to_numpy(zero_copy_only=False), 0, pc.list_value_length(words))
         several = _lists(kind, sizes.astype(np.int64), pc.filter(words.flatten(), pc.not_equal(words.flatten(), "")))

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from pipeline_support import Broker, values
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(300)
 GUIDE = Path(__file__).parents[3] / "docs" / "pipeline.md"
 
 
@@ -21,10 +21,8 @@ def test_the_guides_job_joins_two_topics_as_batch_and_as_stream(
     for code in re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL):
         exec(code, job)  # noqa: S102
     orders, payments, target = broker.topic(2), broker.topic(2), broker.topic()
-    for number in range(10):
-        broker.send(orders, [json.dumps({"order": f"o{number}", "amount": number})], number % 2)
-        if number % 3 == 0:
-            broker.send(payments, [json.dumps({"order": f"o{number}", "paid": number})], (number + 1) % 2)
+    broker.send(orders, [json.dumps({"order": f"o{number}", "amount": number}) for number in range(10)], 1)
+    broker.send(payments, [json.dumps({"order": f"o{number}", "paid": number}) for number in range(0, 10, 3)])
     batch = job["paid_orders"](
         job["read"](spark, broker.bootstrap, orders, stream=False),
         job["read"](spark, broker.bootstrap, payments, stream=False),

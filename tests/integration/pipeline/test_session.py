@@ -12,7 +12,7 @@ from braidmq.pipeline import Standing, examine, session
 from braidmq.pipeline.errors import InvalidOption
 from pipeline_support import Broker
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(300)
 
 _RUN = """
 import sys

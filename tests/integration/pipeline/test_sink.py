@@ -9,7 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from pipeline_support import Broker, values
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(300)
 
 
 def send(broker: Broker, frame: DataFrame, **options: str) -> None:

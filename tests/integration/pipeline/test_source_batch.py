@@ -12,7 +12,7 @@ from pyspark.testing import assertDataFrameEqual
 from braidmq.pipeline.columns import MESSAGE
 from pipeline_support import LIMIT_S, Broker, told_ranges, values
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(300)
 
 
 def numbered(count: int, prefix: str = "m") -> list[str]:
@@ -22,7 +22,13 @@ def numbered(count: int, prefix: str = "m") -> list[str]:
 def test_a_message_is_a_row_with_all_that_it_has(spark: SparkSession, any_broker: Broker) -> None:
     topic = any_broker.topic()
     producer = any_broker.producer()
-    headers = [("TAGS", b"paid"), ("KEYS", b"order-1 user-2"), ("UNIQ_KEY", b"id-1"), ("none", None), ("n", b"\x01")]
+    headers: list[tuple[str, str | bytes | None]] = [
+        ("TAGS", b"paid"),
+        ("KEYS", b"order-1 user-2"),
+        ("UNIQ_KEY", b"id-1"),
+        ("none", None),
+        ("n", b"\x01"),
+    ]
     producer.produce(topic, b"body", b"key", headers=headers, timestamp=1_700_000_000_000)
     producer.produce(topic, None, timestamp=1_700_000_000_001)
     producer.flush(LIMIT_S)
@@ -155,7 +161,8 @@ def filtered_topic(node: object) -> str:
     topic = broker.topic(partitions=2)
     producer = broker.producer()
     for number in range(20):
-        headers = [("TAGS", b"abc"[number % 3 : number % 3 + 1])] if number % 4 else None
+        tag = b"abc"[number % 3 : number % 3 + 1]
+        headers: list[tuple[str, str | bytes | None]] | None = [("TAGS", tag)] if number % 4 else None
         producer.produce(
             topic, b"v%d" % number, b"k%d" % (number % 3), headers=headers, partition=number % 2,
             timestamp=1_700_000_000_000 + number * 500,

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pipeline_support import LIMIT_S, Broker, once, told_ranges, values
 from running_node import WaitFor
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(300)
 
 
 def numbered(count: int, prefix: str = "m") -> list[str]:

@@ -1,18 +1,21 @@
 """Looks messages up in the archive with DuckDB. Runs in a process of its own (see `_search`), which holds the table's
 files, the index and DuckDB open, so that a question costs milliseconds.
 
-The index says where an id or a key may be; DuckDB reads that row and compares. Files that no index covers yet, and
-questions by topic and time, are read by DuckDB with the files' own statistics and Bloom filters. DuckDB may read the
-table's folder and nothing else, and a user's words reach it as parameters only.
+The index says where an id or a key may be; that row is read and compared. Files that no index covers yet, keys that
+many messages have, and questions by topic and time, are for DuckDB, which uses the files' own statistics and Bloom
+filters. It may read the table's folder and nothing else, and a user's words reach it as parameters only.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
 import duckdb
 import msgspec
+import numpy as np
+import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from braidmq.pipeline.archive._hashing import ID, KEY, hash_of
@@ -25,8 +28,10 @@ LIMIT_MAX: Final = 1_000
 LIMIT: Final = 100
 MEMORY: Final = "512MB"
 THREADS: Final = 2
-_NEAR_ROWS_MAX: Final = 10_000
-"""So many rows that the index names are read one by one; a key that more messages have is searched for."""
+_NEAR_ROWS_MAX: Final = 64
+"""So many rows that the index names are read one by one; a key that more messages have is searched for in the files
+that the index names."""
+_OPEN_FILES_MAX: Final = 256
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +77,7 @@ class Lookup:
         self._table = Table.open(folders.messages)
         self._delta = DeltaTable(str(folders.messages))
         self._index = Index(folders.index)
+        self._files: dict[str, _File] = {}
         self._version = -1
         self._live: dict[str, LiveFile] = {}
         self._uncovered: list[LiveFile] = []
@@ -122,12 +128,20 @@ class Lookup:
         files = self._pruned([self._live[path] for path in by_file], question)
         if len(places) > _NEAR_ROWS_MAX:
             return self._scan(files, question)
-        result: list[Found] = []
-        for file in sorted(files, key=lambda each: each.low["store_time"]):
-            if len(result) >= question.limit and file.low["store_time"] > max(row.store_time for row in result):
-                break
-            result += self._scan([file], question, by_file[file.path])
-        return result
+        return [
+            found
+            for file in files
+            for found in self._opened(file.path).rows(sorted(by_file[file.path]))
+            if _answers(found, question)
+        ]
+
+    def _opened(self, path: str) -> "_File":
+        """A file with its footer read; those that were used last stay open."""
+        file = self._files.pop(path, None) or _File(self._table.path / path)
+        self._files[path] = file
+        if len(self._files) > _OPEN_FILES_MAX:
+            self._files.pop(next(iter(self._files))).close()
+        return file
 
     def _pruned(self, files: Any, question: Question) -> list[LiveFile]:
         result = []
@@ -141,22 +155,50 @@ class Lookup:
             result.append(file)
         return result
 
-    def _scan(self, files: Sequence[LiveFile], question: Question, rows: Sequence[int] | None = None) -> list[Found]:
+    def _scan(self, files: Sequence[LiveFile], question: Question) -> list[Found]:
         if not files:
             return []
         conditions, parameters = _conditions(question)
-        if rows is not None:
-            conditions.append(f"file_row_number IN ({', '.join('?' * len(rows))})")
-            parameters += rows
         paths = [str(self._table.path / file.path) for file in files]
-        where = " AND ".join(conditions) or "true"
         # The words of this statement are all ours; what a user said is in the parameters.
         statement = (
-            f"SELECT {_COLUMNS} FROM read_parquet(?, file_row_number = true, hive_partitioning = false) "  # noqa: S608
-            f'WHERE {where} ORDER BY store_time, topic, partition, "offset" LIMIT ?'
+            f"SELECT {_COLUMNS} FROM read_parquet(?, hive_partitioning = false) "  # noqa: S608
+            f'WHERE {" AND ".join(conditions) or "true"} ORDER BY store_time, topic, partition, "offset" LIMIT ?'
         )
         fetched = self._connection.execute(statement, [paths, *parameters, question.limit]).fetchall()
-        return [_found(row) for row in fetched]
+        return [_found(dict(zip(MESSAGE.names, row, strict=True))) for row in fetched]
+
+
+class _File:
+    """A file of the table, from which single rows are read: the row group that holds one, and no more."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = pq.ParquetFile(path)
+        counts = [self._file.metadata.row_group(number).num_rows for number in range(self._file.num_row_groups)]
+        self._ends = np.cumsum(counts)
+        self._names = [name for name in MESSAGE.names if name in self._file.schema_arrow.names]
+
+    def rows(self, numbers: Sequence[int]) -> Iterator[Found]:
+        """The rows of these numbers, which are sorted."""
+        for group, members in groupby(numbers, key=lambda number: int(np.searchsorted(self._ends, number, "right"))):
+            first = int(self._ends[group - 1]) if group else 0
+            table = self._file.read_row_group(group, columns=self._names, use_threads=False)
+            for values in table.take([number - first for number in members]).to_pylist():
+                values["headers"] = None if values["headers"] is None else dict(values["headers"])
+                yield _found(dict.fromkeys(MESSAGE.names) | values)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _answers(found: Found, question: Question) -> bool:
+    return (
+        (question.id is None or found.message_id == question.id)
+        and (question.key is None or question.key in (found.keys or ()))
+        and (question.topic is None or found.topic == question.topic)
+        and (question.start is None or found.store_time >= question.start)
+        and (question.end is None or found.store_time < question.end)
+    )
 
 
 def _conditions(question: Question) -> tuple[list[str], list[Any]]:
@@ -175,8 +217,7 @@ def _may_hold(file: LiveFile, topic: str) -> bool:
     return low is None or high is None or low <= topic <= high
 
 
-def _found(row: Sequence[Any]) -> Found:
-    values = dict(zip(MESSAGE.names, row, strict=True))
+def _found(values: dict[str, Any]) -> Found:
     for name in ("store_time", "born_time"):
         if values[name] is not None:
             values[name] = values[name].astimezone(UTC)

@@ -13,7 +13,7 @@ FORMAT_VERSION: Final = 1
 
 ROW_GROUP_BYTES: Final = 4 * 1024 * 1024
 """Small, because who looks a message up reads one row group."""
-ROW_GROUP_ROWS: Final = 16_384
+ROW_GROUP_ROWS: Final = 4_096
 FILE_BYTES: Final = 128 * 1024 * 1024
 ZSTD_LEVEL: Final = 3
 

@@ -1,0 +1,344 @@
+"""The driver: all jobs of the pipeline as named queries of one session, once or for good.
+
+A job that ends without having been told to is started again, later and later: what it had done is in its tables, and
+what it had not comes again. A configuration that cannot work stops everything before anything has begun.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka import admin as _admin
+from confluent_kafka.admin import AdminClient
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from braidmq.model import BraidError
+from braidmq.pipeline import archive, jobs
+from braidmq.pipeline.archive import Retention
+from braidmq.pipeline.audit import audit
+from braidmq.pipeline.errors import BrokerUnreachable, InvalidOption, TopicMissing
+from braidmq.pipeline.jobs import Sources
+from braidmq.pipeline.status import JobState, JobStatus, write_status
+from braidmq.pipeline.tables import TableError
+
+JOBS: Final = ("archive", "trace", "usage", "audit", "dlq", "lag")
+TICK_S: Final = 1.0
+LOOK_S: Final = 60.0
+"""How often the driver looks which topics are to be archived, and asks a cluster that tells nothing by itself."""
+KEEP_HOUSE_S: Final = 3600.0
+RESTART_S: Final = (5.0, 10.0, 20.0, 40.0, 60.0)
+ASK_S: Final = 30
+
+_ADMIN: Final[Any] = _admin
+"""Its types do not say all that it has."""
+
+OnChange = Callable[[Mapping[str, JobStatus]], None]
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to run, and where it reads and writes."""
+
+    bootstrap: str
+    root: str
+    """The folder of all tables."""
+    jobs: tuple[str, ...] = JOBS
+    topics: tuple[str, ...] = ()
+    """The topics to archive; none means those whose setting says so."""
+    kafka: dict[str, str] = {}
+    retention: Retention = Retention()
+
+    @property
+    def archive_path(self) -> str:
+        return str(Path(self.root) / "archive")
+
+    @property
+    def sources(self) -> Sources:
+        return Sources(bootstrap=self.bootstrap, root=self.root, kafka=self.kafka)
+
+    def checked(self) -> "Plan":
+        """Raises InvalidOption for a job that there is not, or a place of tables that they cannot be in."""
+        unknown = sorted(set(self.jobs) - set(JOBS))
+        if unknown or not self.jobs:
+            raise InvalidOption(f"there is no job {', '.join(unknown) or 'named'}; there are {', '.join(JOBS)}")
+        try:
+            Path(self.root).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InvalidOption(f"the tables cannot be in {self.root}: {error.strerror}") from error
+        return self
+
+
+class Driver:
+    """Runs a plan in a session. `on_change` hears of every change, in the thread that runs."""
+
+    def __init__(self, spark: SparkSession, plan: Plan, on_change: OnChange = lambda _: None) -> None:
+        self._spark = spark
+        self._plan = plan.checked()
+        self._on_change = on_change
+        self._status = {name: JobStatus(name=name) for name in plan.jobs}
+        self._queries: dict[str, StreamingQuery] = {}
+        self._failures: dict[str, int] = {}
+        self._due_s: dict[str, float] = dict.fromkeys(plan.jobs, 0.0)
+        self._archived: list[str] = []
+        self._chores = ThreadPoolExecutor(1, thread_name_prefix="chores")
+        self._chore: Future[str] | None = None
+        self._chore_of = ""
+        self._house_due_s = time.monotonic() + KEEP_HOUSE_S
+
+    # Once.
+
+    def run_once(self) -> dict[str, JobStatus]:
+        """Every job for all that is there now, one after the other; how each went. Raises what cannot work."""
+        for name in self._plan.jobs:
+            self._tell(name, state=JobState.RUNNING)
+            try:
+                for rows, total in self._steps_of(name):
+                    self._tell(name, rows=rows, total=total)
+            except (TopicMissing, _NothingToDo) as error:
+                self._tell(name, state=JobState.IDLE, detail=error.message)
+                continue
+            self._tell(name, state=JobState.DONE)
+        write_status(self._plan.root, self._status.values())
+        return dict(self._status)
+
+    def _steps_of(self, name: str) -> Iterator[tuple[int, int]]:
+        if name == "archive":
+            yield from self._archive_once()
+        elif name == "audit":
+            self._tell(name, detail=self._audit())
+        else:
+            outcome = _job(name).run_once(self._spark, self._plan.sources)
+            if name == "lag" and not outcome.rows and not outcome.days:
+                yield jobs.lag.sample(self._spark, self._plan.sources), 0
+            else:
+                yield outcome.rows, outcome.rows
+
+    def _archive_once(self) -> Iterator[tuple[int, int]]:
+        topics = self._topics_to_archive()
+        if not topics:
+            raise _NothingToDo(
+                "no topic is to be archived: set braid.archive of a topic to on or required, or name topics"
+            )
+        total = self._backlog(topics)
+        query = archive.start(
+            self._spark,
+            bootstrap=self._plan.bootstrap,
+            path=self._plan.archive_path,
+            topics=topics,
+            trigger="once",
+            kafka=self._plan.kafka,
+        )
+        while query.isActive:
+            yield _rows_of(query), total
+            time.sleep(TICK_S / 4)
+        query.awaitTermination()  # raises what ended it
+        archive.refresh_marks(self._plan.archive_path, self._plan.bootstrap, kafka=self._plan.kafka)
+        yield max(_rows_of(query), 0), total
+
+    def _backlog(self, topics: list[str]) -> int:
+        """About how many messages are to be archived. Raises BrokerUnreachable."""
+        covered = archive.messages_table(self._plan.archive_path).state(archive.APP).covered.ends()
+        admin = AdminClient({"bootstrap.servers": self._plan.bootstrap, **self._plan.kafka})
+        try:
+            known = admin.list_topics(timeout=ASK_S).topics
+            places = [TopicPartition(topic, at) for topic in topics if topic in known for at in known[topic].partitions]
+            asked = admin.list_offsets({place: _ADMIN.OffsetSpec.latest() for place in places}) if places else {}
+            ends = {(place.topic, place.partition): found.result(ASK_S).offset for place, found in asked.items()}
+        except KafkaException as error:
+            raise BrokerUnreachable(f"{self._plan.bootstrap}: {error}") from error
+        return sum(max(end - covered.get(place, 0), 0) for place, end in ends.items())
+
+    # For good.
+
+    def run(self, stop: threading.Event) -> dict[str, JobStatus]:
+        """Until told to stop; then every query ends between two batches. Raises what cannot work before it begins."""
+        try:
+            self._check()
+            while not stop.is_set():
+                self._tick(time.monotonic())
+                stop.wait(TICK_S)
+        finally:
+            for query in self._queries.values():
+                query.stop()
+            self._chores.shutdown(wait=True, cancel_futures=True)
+            for name in self._plan.jobs:
+                self._tell(name, state=JobState.STOPPED)
+        return dict(self._status)
+
+    def _check(self) -> None:
+        """The brokers answer; else nothing is begun."""
+        admin = AdminClient({"bootstrap.servers": self._plan.bootstrap, **self._plan.kafka})
+        try:
+            admin.list_topics(timeout=ASK_S)
+        except KafkaException as error:
+            raise BrokerUnreachable(f"{self._plan.bootstrap}: {error}") from error
+
+    def _tick(self, now_s: float) -> None:
+        for name in self._plan.jobs:
+            if name in self._queries:
+                self._look_at(name, now_s)
+            elif now_s >= self._due_s[name] and name != "audit":
+                self._begin(name, now_s)
+        self._keep_house(now_s)
+        write_status(self._plan.root, self._status.values())
+
+    def _begin(self, name: str, now_s: float) -> None:
+        try:
+            if name == "archive":
+                self._queries[name] = self._start_archive()
+            else:
+                self._queries[name] = _job(name).start(self._spark, self._plan.sources)
+        except (TopicMissing, _NothingToDo) as error:
+            self._due_s[name] = now_s + LOOK_S
+            if name == "lag":
+                self._ask_cluster(now_s)
+            else:
+                self._tell(name, state=JobState.IDLE, detail=error.message)
+        except (BraidError, PySparkException) as error:
+            self._failed(name, now_s, error)
+        else:
+            self._tell(name, state=JobState.RUNNING, detail="")
+
+    def _ask_cluster(self, now_s: float) -> None:
+        """A cluster of Kafka's own does not tell how far groups are; it is asked."""
+        try:
+            found = jobs.lag.sample(self._spark, self._plan.sources)
+        except (BraidError, PySparkException, KafkaException) as error:
+            self._failed("lag", now_s, error)
+        else:
+            self._tell("lag", state=JobState.RUNNING, rows=self._status["lag"].rows + found, detail="asks the brokers")
+
+    def _start_archive(self) -> StreamingQuery:
+        self._archived = self._topics_to_archive()
+        if not self._archived:
+            raise _NothingToDo("no topic is to be archived: set braid.archive of a topic to on or required")
+        self._due_s["archive"] = time.monotonic() + LOOK_S
+        return archive.start(
+            self._spark,
+            bootstrap=self._plan.bootstrap,
+            path=self._plan.archive_path,
+            topics=self._archived,
+            kafka=self._plan.kafka,
+        )
+
+    def _look_at(self, name: str, now_s: float) -> None:
+        query = self._queries[name]
+        if not query.isActive:
+            del self._queries[name]
+            self._failed(name, now_s, query.exception() or BraidError("the query has ended"))
+            return
+        progress = query.lastProgress
+        if progress is not None:
+            self._failures.pop(name, None)
+            self._tell(name, batch=progress["batchId"], rows_per_s=_rate(progress), rows=_rows_of(query))
+        if name == "archive" and now_s >= self._due_s[name]:
+            self._due_s[name] = now_s + LOOK_S
+            self._follow_topics(query)
+
+    def _follow_topics(self, query: StreamingQuery) -> None:
+        """Topics that are to be archived from now on, or no longer, mean another query."""
+        try:
+            wanted = self._topics_to_archive()
+        except BraidError:
+            return  # the query itself will tell
+        if wanted != self._archived:
+            query.stop()
+            del self._queries["archive"]
+            self._due_s["archive"] = 0.0
+
+    def _topics_to_archive(self) -> list[str]:
+        return sorted(set(self._plan.topics)) or sorted(archive.chosen_topics(self._plan.bootstrap, self._plan.kafka))
+
+    def _failed(self, name: str, now_s: float, error: Exception) -> None:
+        if isinstance(error, InvalidOption):
+            raise error
+        count = self._failures[name] = self._failures.get(name, 0) + 1
+        pause_s = RESTART_S[min(count, len(RESTART_S)) - 1]
+        self._due_s[name] = now_s + pause_s
+        detail = f"{_first_line(error)}; begins again in {pause_s:.0f} s"
+        self._tell(name, state=JobState.FAILED, detail=detail)
+
+    # The house.
+
+    def _keep_house(self, now_s: float) -> None:
+        """Compaction, retention and the audit, now and then and one after the other, beside the queries."""
+        if self._chore is not None:
+            if self._chore.done():
+                self._end_chore(now_s)
+            return
+        if "audit" in self._plan.jobs and now_s >= self._due_s["audit"]:
+            self._begin_chore("audit", self._audit)
+        elif "archive" in self._plan.jobs and now_s >= self._house_due_s:
+            self._begin_chore("archive", self._tidy_archive)
+
+    def _begin_chore(self, name: str, work: Callable[[], str]) -> None:
+        self._chore_of = name
+        if name == "audit":
+            self._tell(name, state=JobState.RUNNING)
+        self._chore = self._chores.submit(work)
+
+    def _end_chore(self, now_s: float) -> None:
+        chore, name = self._chore, self._chore_of
+        assert chore is not None
+        self._chore = None
+        if name == "archive":
+            self._house_due_s = now_s + KEEP_HOUSE_S
+        else:
+            self._due_s[name] = now_s + KEEP_HOUSE_S
+        error = chore.exception()
+        if error is None:
+            self._tell(name, detail=chore.result(), **({"state": JobState.IDLE} if name == "audit" else {}))
+        else:
+            self._tell(name, detail=_first_line(error), **({"state": JobState.FAILED} if name == "audit" else {}))
+
+    def _tidy_archive(self) -> str:
+        path = self._plan.archive_path
+        compacted = archive.compact(path)
+        expired = archive.expire(path, self._plan.retention)
+        archive.tidy(path)
+        return f"{compacted.files_before} files became {compacted.files_after}; {expired.rows} rows are over"
+
+    def _audit(self) -> str:
+        try:
+            report = audit(self._plan.archive_path, bootstrap=self._plan.bootstrap, kafka=self._plan.kafka)
+        except TableError as error:
+            return error.message
+        saved = report.save(Path(self._plan.root) / "audits")
+        verdict = "sound" if report.sound else f"NOT SOUND, {len(report.findings)} findings"
+        return f"{verdict}: {saved}"
+
+    def _tell(self, name: str, **changes: Any) -> None:
+        before = self._status[name]
+        after = msgspec.structs.replace(before, **changes)
+        if after != before:
+            self._status[name] = msgspec.structs.replace(after, changed_ms=time.time_ns() // 1_000_000)
+            self._on_change(self._status)
+
+
+class _NothingToDo(BraidError):
+    """The job has nothing to work on."""
+
+    code = "nothing_to_do"
+
+
+def _job(name: str) -> Any:
+    return {"trace": jobs.trace, "usage": jobs.usage, "dlq": jobs.dlq, "lag": jobs.lag}[name]
+
+
+def _rows_of(query: StreamingQuery) -> int:
+    return sum(int(progress["numInputRows"]) for progress in query.recentProgress)
+
+
+def _rate(progress: Mapping[str, Any]) -> float:
+    return float(progress.get("processedRowsPerSecond") or 0.0)
+
+
+def _first_line(error: BaseException) -> str:
+    text = error.message if isinstance(error, BraidError) else str(error)
+    return next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)[:300]

