@@ -145,6 +145,15 @@ async def test_what_leaves_counts_by_the_batch_and_the_ends_of_transactions_do_n
     assert "group" not in told
 
 
+async def test_a_batch_without_messages_counts_as_nothing(world: World, orders: Topic) -> None:
+    empty = build_batch([], base_offset=0, last_offset=5)
+    number = orders.partition_numbers[0]
+    Outlet("kafka", world.counters, world.usage).gave_batches(number, bytes(empty.data))
+    assert not is_pressure(empty.data, 0, empty.attributes)
+    await world.telemetry.tell_minute()
+    assert await world.of_kind("__braid.usage", "usage") == []
+
+
 async def test_messages_that_leave_one_by_one_have_each_its_own_time(world: World, orders: Topic) -> None:
     outlet = Outlet("rocketmq", world.counters, world.usage)
     now_ms = world.clock.now_ms()

@@ -152,7 +152,7 @@ class Outlet:
         position = messages = 0
         while position + BATCH_HEADER_BYTES <= size_bytes:
             length, attributes, latest_ms, count = _HEADER.unpack_from(data, position)
-            if not attributes & _CONTROL_BIT:
+            if count > 0 and not attributes & _CONTROL_BIT:
                 if cell is None:
                     traffic = PRESSURE if is_pressure(data, position, attributes) else NORMAL
                     cell = usage.cell((OUT, self._protocol, "", traffic, number, ""))
@@ -220,8 +220,8 @@ class Overheard:
 def is_pressure(data: bytes | bytearray | memoryview, position: int, attributes: int) -> bool:
     """Whether the first message of the batch at the position is marked as pressure-test traffic; False where the batch
     is packed. A record ends with its headers, so only its end is looked at."""
-    if attributes & _CODEC_MASK:
-        return False
+    if attributes & _CODEC_MASK or len(data) <= position + BATCH_HEADER_BYTES:
+        return False  # packed, or without any message, as filters and compaction leave batches behind
     begin = position + BATCH_HEADER_BYTES
     length, begin = _varint(data, begin)
     end = begin + length
