@@ -276,3 +276,13 @@ def test_the_mark_of_pressure_traffic_is_found_in_a_first_message_of_any_size(si
     assert not is_pressure(plain.data, 0, plain.attributes)
     behind = bytes(plain.data) + bytes(marked.data)
     assert is_pressure(behind, len(plain.data), marked.attributes)
+
+
+@pytest.mark.parametrize(
+    "inside", [b"", b"\xff", b"\xff" * 4096, b"\x80" * 3, b"\x00" * 50, b"\xfe\xff\xff\xff\x0f" + b"x" * 9]
+)
+def test_a_batch_that_its_producer_broke_counts_as_normal(inside: bytes) -> None:
+    whole = build_batch([Record(0, 1, None, b"a")])
+    broken = bytes(whole.data[:61]) + inside
+    for data in (broken, memoryview(broken)):
+        assert not is_pressure(data, 0, 0)
