@@ -33,7 +33,7 @@ PERCENT = re.compile(rb"\[ *(\d+%)\]")
 SUMMARY_HEADING = "short test summary info"
 
 FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) ([^ ]+?::.+?)(?: - |$)", re.MULTILINE)
-OTHERS_PROGRAMS = ("tests/compat/", "tests/integration/pipeline/", "tests/integration/archive/")
+OTHERS_PROGRAMS = ("tests/compat/", "tests/integration/pipeline/")
 SECOND_TRIES_MAX = 20
 
 MARKERS = {"quick": "(unit or quick) and not slow", "default": "not slow", "all": ""}
