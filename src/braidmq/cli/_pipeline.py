@@ -202,7 +202,7 @@ def jobs_table(jobs: Iterable["JobStatus"]) -> RenderableType:
 
 def submit(place: Place, jobs: str, master: str, conf: Iterable[str], arguments: list[str], *, dry_run: bool) -> int:
     """Packs the environment, says what it runs, and becomes it."""
-    from braidmq.pipeline.submit import PACK, launch, pack, shown, submission
+    from braidmq.pipeline.submit import PACK, driver_folder, launch, pack, shown, submission
 
     root = Path(place.root).absolute()
     root.mkdir(parents=True, exist_ok=True)
@@ -215,7 +215,7 @@ def submit(place: Place, jobs: str, master: str, conf: Iterable[str], arguments:
     command, more = submission(master, target, program, told, conf=pairs(conf, "--conf"))
     print(shown(command, more), flush=True)
     if not dry_run:
-        launch(command, more)
+        launch(command, more, driver_folder(root))
     return _errors.DONE
 
 

@@ -69,7 +69,11 @@ def submission(
     spark_submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     command = [str(spark_submit), "--master", master, "--name", "braid-pipeline"]
     python = f"./{ENVIRONMENT}/bin/python"
-    settings = {"spark.pyspark.python": python, "spark.ui.enabled": "false"} | dict(conf or {})
+    settings = {
+        "spark.pyspark.python": python,
+        "spark.pyspark.driver.python": sys.executable,
+        "spark.ui.enabled": "false",
+    } | dict(conf or {})
     command += ["--archives", f"{environment}#{ENVIRONMENT}"]
     for name, value in settings.items():
         command += ["--conf", f"{name}={value}"]
@@ -78,11 +82,23 @@ def submission(
     return command, more
 
 
+def driver_folder(root: Path) -> Path:
+    """Where the driver is to run. Spark plans in Python on the driver's side, too, with the same relative path that the
+    workers have their Python under: here it leads to this one."""
+    folder = root / "submission"
+    python = folder / ENVIRONMENT / "bin" / "python"
+    python.parent.mkdir(parents=True, exist_ok=True)
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
+    python.chmod(0o755)
+    return folder
+
+
 def shown(command: Sequence[str], more: Mapping[str, str]) -> str:
     """The command as a person could type it."""
     return shlex.join(["env", *(f"{name}={value}" for name, value in more.items()), *command])
 
 
-def launch(command: Sequence[str], more: Mapping[str, str]) -> None:
-    """Becomes the command."""
+def launch(command: Sequence[str], more: Mapping[str, str], folder: Path) -> None:
+    """Becomes the command, in that folder."""
+    os.chdir(folder)
     os.execve(command[0], list(command), os.environ | dict(more))  # noqa: S606 - a list, and a program of Spark's own

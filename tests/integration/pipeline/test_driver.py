@@ -105,7 +105,7 @@ def set_archive(broker: Broker, topic: str, value: str) -> None:
 
 def count(root: Path, topic: str) -> int:
     try:
-        return len(archive.find(root / "archive", topic=topic))
+        return len(archive.find(root / "archive", topic=topic, limit=1000))
     except Exception:  # there is no archive yet
         return 0
 
@@ -199,24 +199,20 @@ def test_a_standalone_master_with_two_workers_archives(broker: Broker, tmp_path:
     master = f"spark://127.0.0.1:{port}"
     _, more = submission(master, tmp_path / "unused", Path("unused"), [])
     spark_class = Path(pyspark.__file__).parent / "bin" / "spark-class"
-    processes = [
-        subprocess.Popen(
-            [str(spark_class), "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", str(port),
-             "--webui-port", "0"],
-            env=_environment(more), stdout=subprocess.DEVNULL, stderr=(tmp_path / "master.log").open("w"),
-        )
-    ]  # fmt: skip
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def launch(name: str, *arguments: str) -> None:
+        command = [str(spark_class), *arguments, "--host", "127.0.0.1", "--webui-port", "0"]
+        with (tmp_path / f"{name}.log").open("w") as log:
+            processes.append(subprocess.Popen(command, env=_environment(more), stdout=log, stderr=log))
+
     try:
+        launch("master", "org.apache.spark.deploy.master.Master", "--port", str(port))
         wait_for(lambda: "I have been elected leader" in (tmp_path / "master.log").read_text(), 60)
         for at in range(2):
-            log = (tmp_path / f"worker-{at}.log").open("w")
-            processes.append(
-                subprocess.Popen(
-                    [str(spark_class), "org.apache.spark.deploy.worker.Worker", master, "--host",
-                     "127.0.0.1", "--cores", "1", "--memory", "1g", "--webui-port", "0", "--work-dir",
-                     str(tmp_path / f"work-{at}")],
-                    env=_environment(more), stdout=subprocess.DEVNULL, stderr=log,
-                )
+            launch(
+                f"worker-{at}", "org.apache.spark.deploy.worker.Worker", master, "--cores", "1", "--memory", "1g",
+                "--work-dir", str(tmp_path / f"work-{at}"),
             )  # fmt: skip
         for at in range(2):
             path = tmp_path / f"worker-{at}.log"
@@ -226,7 +222,7 @@ def test_a_standalone_master_with_two_workers_archives(broker: Broker, tmp_path:
             "--path", str(tmp_path / "tables"), "--conf", "spark.driver.host=127.0.0.1", "--once", "--topics", topic,
         )  # fmt: skip
         assert ended.returncode == 0, ended.stderr[-4000:]
-        assert count(tmp_path / "tables", topic) > 0
+        assert count(tmp_path / "tables", topic) == 1000
     finally:
         for process in processes:
             process.kill()
