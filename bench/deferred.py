@@ -21,7 +21,7 @@ from report import Figure, Progress, print_figures, write_figures
 from braidmq.core.delivery import pack
 from braidmq.model import Half, Message, Timer, Topic
 from braidmq.node import Node
-from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, RocketMQSettings, Settings
+from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, RocketMQGrpcSettings, RocketMQSettings, Settings
 from braidmq.store import HalfRows, Store, TimerRows
 from braidmq.store._deferred import _values
 
@@ -41,6 +41,7 @@ def settings_for(folder: Path) -> Settings:
         http=HttpSettings(listen=None),
         kafka=KafkaSettings(listen=()),
         rocketmq=RocketMQSettings(listen=()),
+        rocketmq_grpc=RocketMQGrpcSettings(listen=()),
     )
 
 

@@ -31,6 +31,7 @@ from braidmq.settings import (
     LogSettings,
     NodeSettings,
     QuerySettings,
+    RocketMQGrpcSettings,
     RocketMQSettings,
     Settings,
 )
@@ -56,6 +57,7 @@ async def start(folder: Path, index: str, share_percent: int = 15) -> tuple[Node
         http=HttpSettings(listen=None),
         kafka=KafkaSettings(listen=()),
         rocketmq=RocketMQSettings(listen=()),
+        rocketmq_grpc=RocketMQGrpcSettings(listen=()),
         query=QuerySettings(index="on" if index == "on" else "off", share_percent=share_percent),
     )
     node = await Node.start(settings)

@@ -191,7 +191,8 @@ def our_node(folder: Path, flush: str) -> Iterator[Side]:
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "braidmq", "up", "--data", str(folder / flush), "--flush", flush),
-            *("--http", "off", "--kafka", "off", "--rocketmq", "127.0.0.1:0", "--ready-file", str(ready)),
+            *("--http", "off", "--kafka", "off", "--rocketmq", "127.0.0.1:0", "--rocketmq-grpc", "off"),
+            *("--ready-file", str(ready)),
         ],
         stdout=subprocess.DEVNULL,
     )

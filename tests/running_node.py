@@ -43,6 +43,8 @@ class RunningNode:
         command = [sys.executable, "-m", "braidmq", "up", "--ready-file", str(self.ready_file), *arguments]
         if "--rocketmq" not in arguments:
             command += ["--rocketmq", "off"]
+        if "--rocketmq-grpc" not in arguments:
+            command += ["--rocketmq-grpc", "off"]
         self.process = subprocess.Popen(
             command, cwd=folder, stdout=self._out, stderr=self._err, env=inherited | environment
         )
@@ -71,6 +73,12 @@ class RunningNode:
     def name_server(self) -> str:
         """Where RocketMQ clients begin."""
         host, port = self.ready["listeners"]["rocketmq"][0]
+        return f"{host}:{port}"
+
+    @property
+    def grpc_address(self) -> str:
+        """Where RocketMQ 5 clients begin."""
+        host, port = self.ready["listeners"]["rocketmq_grpc"][0]
         return f"{host}:{port}"
 
     @property

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from braidmq.model import Message, Topic
 from braidmq.node import Node
-from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, RocketMQSettings, Settings
+from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, RocketMQGrpcSettings, RocketMQSettings, Settings
 
 TOPIC = "orders"
 WORKERS = 8
@@ -25,6 +25,7 @@ def settings_for(folder: Path) -> Settings:
         http=HttpSettings(listen=None),
         kafka=KafkaSettings(listen=()),
         rocketmq=RocketMQSettings(listen=()),
+        rocketmq_grpc=RocketMQGrpcSettings(listen=()),
     )
 
 

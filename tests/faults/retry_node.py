@@ -12,7 +12,7 @@ from braidmq.log import Appended
 from braidmq.model import DEFAULT_INSTANCE, Group, Message, Topic, retry_topic_name
 from braidmq.node import Node
 from braidmq.records import batch_messages
-from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, RocketMQSettings, Settings
+from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, RocketMQGrpcSettings, RocketMQSettings, Settings
 
 TOPIC = "orders"
 GROUP = Group(name="payers", attempts_max=2, settings={"retry.steps": "20ms 60ms"})
@@ -25,6 +25,7 @@ def settings_for(folder: Path) -> Settings:
         http=HttpSettings(listen=None),
         kafka=KafkaSettings(listen=()),
         rocketmq=RocketMQSettings(listen=()),
+        rocketmq_grpc=RocketMQGrpcSettings(listen=()),
     )
 
 

@@ -9,7 +9,15 @@ from typing import Any
 import confluent_kafka
 
 from braidmq.node import Node
-from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, QuerySettings, RocketMQSettings, Settings
+from braidmq.settings import (
+    HttpSettings,
+    KafkaSettings,
+    NodeSettings,
+    QuerySettings,
+    RocketMQGrpcSettings,
+    RocketMQSettings,
+    Settings,
+)
 from running_node import RunningNode, WaitFor
 
 KILLS = 3
@@ -56,6 +64,7 @@ async def check(folder: Path, acknowledged: list[int], chance: random.Random) ->
         http=HttpSettings(listen=None),
         kafka=KafkaSettings(listen=()),
         rocketmq=RocketMQSettings(listen=()),
+        rocketmq_grpc=RocketMQGrpcSettings(listen=()),
         query=QuerySettings(memory_bytes=MEMORY_BYTES, share_percent=SHARE_PERCENT),
     )
     node = await Node.start(settings)

@@ -14,6 +14,7 @@ from braidmq.cli._options import (
     Kafka,
     Output,
     RocketMQ,
+    RocketMQGrpc,
     Sets,
     load_settings,
     wants_json,
@@ -50,6 +51,7 @@ def up(
     http: Http = None,
     kafka: Kafka = None,
     rocketmq: RocketMQ = None,
+    rocketmq_grpc: RocketMQGrpc = None,
     sets: Sets = None,
     ready_file: ReadyFile = None,
     pipeline: Annotated[bool, typer.Option("--pipeline", help="Run the data pipeline beside the node.")] = False,
@@ -59,14 +61,21 @@ def up(
     Exit status: 0 stopped, 1 failed, 2 wrong usage or setting, 3 storage full, damaged or failed.
     """
     named = {"data": ("node.data", data), "flush": ("log.flush", flush)}
-    loaded = load_settings(config, sets, **named, **_listeners(http, kafka, rocketmq))
+    loaded = load_settings(config, sets, **named, **_listeners(http, kafka, rocketmq, rocketmq_grpc))
     from braidmq.cli._up import run_node  # the whole node: not before the settings are known to be right
 
     raise typer.Exit(run_node(loaded.settings, ready_file, with_pipeline=pipeline))
 
 
-def _listeners(http: str | None, kafka: str | None, rocketmq: str | None) -> dict[str, tuple[str, str | None]]:
-    return {"http": ("http.listen", http), "kafka": ("kafka.listen", kafka), "rocketmq": ("rocketmq.listen", rocketmq)}
+def _listeners(
+    http: str | None, kafka: str | None, rocketmq: str | None, rocketmq_grpc: str | None
+) -> dict[str, tuple[str, str | None]]:
+    return {
+        "http": ("http.listen", http),
+        "kafka": ("kafka.listen", kafka),
+        "rocketmq": ("rocketmq.listen", rocketmq),
+        "rocketmq-grpc": ("rocketmq_grpc.listen", rocketmq_grpc),
+    }
 
 
 @app.command()
@@ -76,6 +85,7 @@ def doctor(
     http: Http = None,
     kafka: Kafka = None,
     rocketmq: RocketMQ = None,
+    rocketmq_grpc: RocketMQGrpc = None,
     sets: Sets = None,
     output: Output = "table",
 ) -> None:
@@ -86,7 +96,7 @@ def doctor(
     from braidmq.cli._doctor import run_doctor
 
     as_json = wants_json(output)
-    loaded = load_settings(config, sets, data=("node.data", data), **_listeners(http, kafka, rocketmq))
+    loaded = load_settings(config, sets, data=("node.data", data), **_listeners(http, kafka, rocketmq, rocketmq_grpc))
     raise typer.Exit(run_doctor(loaded.settings, as_json=as_json))
 
 

@@ -28,6 +28,14 @@ RocketMQ = Annotated[
         help="Where RocketMQ clients find name server and broker. Default: 127.0.0.1:9876",
     ),
 ]
+RocketMQGrpc = Annotated[
+    str | None,
+    typer.Option(
+        "--rocketmq-grpc",
+        metavar="HOST:PORT|off",
+        help="Where RocketMQ 5 clients connect. Default: 127.0.0.1:8081",
+    ),
+]
 Sets = Annotated[
     list[str] | None,
     typer.Option("--set", "-s", metavar="KEY=VALUE", help="Any setting, such as log.segment_bytes=32MiB; repeatable."),

@@ -23,7 +23,7 @@ def announce(node: Node) -> None:
     console = Console(soft_wrap=True, highlight=False)
     console.print(f"\n  [bold]BraidMQ {__version__}[/bold] is ready\n")
     for name, value in [*_rows(node), ("stop", "Ctrl-C")]:
-        console.print(Text.assemble("  ", (f"{name:<10}", "dim"), value))
+        console.print(Text.assemble("  ", (f"{name:<14}", "dim"), value))
     console.print()
 
 

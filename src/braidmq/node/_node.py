@@ -9,6 +9,7 @@ import contextlib
 import os
 import shutil
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,7 @@ from braidmq.store import (
 
 LOG_FOLDER_NAME = "log"
 QUERY_FOLDER_NAME = "query"
+TLS_FOLDER_NAME = "tls"
 KAFKA = "kafka"
 ROCKETMQ = "rocketmq"
 """Protocols, as usage is counted by them."""
@@ -367,7 +369,11 @@ class Node:
 
     def _reported(self) -> dict[str, list[str]]:
         """Where clients begin, by protocol: as the settings say they reach us, or else where we listen."""
-        begins = {"kafka": self.settings.kafka.listen, "rocketmq": self.settings.rocketmq.listen}
+        begins = {
+            "kafka": self.settings.kafka.listen,
+            "rocketmq": self.settings.rocketmq.listen,
+            "rocketmq_grpc": self.settings.rocketmq_grpc.listen,
+        }
         reported = {name: [str(place) for place in places] for name, places in self.addresses.items()}
         for name, endpoints in begins.items():
             advertised = [str(endpoint.advertised) for endpoint in endpoints if endpoint.advertised is not None]
@@ -403,14 +409,61 @@ class Node:
             rocketmq = self._rocketmq_listener()
             self._metric_sources.append(rocketmq.metrics)
             listeners.append(rocketmq)
+        if self.settings.rocketmq_grpc.listen:
+            listeners.append(self._rocketmq_grpc_listener())
         return listeners
+
+    def _rocketmq_grpc_listener(self) -> Listener:
+        from braidmq.protocols.rocketmq_grpc import (  # brings gRPC: not where off
+            GrpcFacts,
+            GrpcServices,
+            RocketMQGrpcListener,
+            server_tls,
+        )
+
+        section = self.settings.rocketmq_grpc
+        services = GrpcServices(
+            facts=GrpcFacts(
+                broker=self._broker_name(),
+                body_bytes_max=self.settings.publish.body_bytes_max,
+                new_group_from_start=self.settings.rocketmq.new_group_from_start == "on",
+            ),
+            log=self.log,
+            catalog=self.catalog,
+            topics=self.topics,
+            groups=self.groups,
+            members=self.members,
+            publisher=self.publisher,
+            puller=self.puller,
+            cursors=self.cursors,
+            timers=self.timers,
+            halves=self.halves,
+            retries=self.retries,
+            resets=self.resets,
+            outlet=Outlet(ROCKETMQ, self.counters, self._usage),
+        )
+        own = self.settings.node.data / TLS_FOLDER_NAME / "rocketmq_grpc.pem"
+        make_tls = partial(server_tls, Path(section.certificate or own), is_own=not section.certificate)
+        listener = RocketMQGrpcListener(
+            section.listen,
+            services,
+            make_tls=make_tls if section.tls == "on" else None,
+            request_bytes_max=section.request_bytes_max,
+            connections_max=section.connections_max,
+            calls_max=section.calls_max,
+        )
+        self._metric_sources.append(listener.metrics)
+        return listener
+
+    def _broker_name(self) -> str:
+        return self.settings.rocketmq.broker or self.settings.node.name.replace(".", "-")
 
     def _rocketmq_listener(self) -> RocketMQListener:
         rocketmq = self.settings.rocketmq
         services = RocketMQServices(
             facts=BrokerFacts(
                 cluster=rocketmq.cluster,
-                broker=rocketmq.broker or self.settings.node.name.replace(".", "-"),
+                broker=self._broker_name(),
                 auto_create=self.settings.topics.auto_create == "on",
                 pull_messages_max=rocketmq.pull_messages_max,
                 new_group_from_start=rocketmq.new_group_from_start == "on",

@@ -415,6 +415,40 @@ class RocketMQSettings(Section, frozen=True):
     ] = 120
 
 
+class RocketMQGrpcSettings(Section, frozen=True):
+    """The RocketMQ protocol over gRPC, for RocketMQ 5 clients."""
+
+    listen: Annotated[
+        tuple[Endpoint, ...],
+        Meta(
+            description="Where RocketMQ 5 clients connect, with TLS and without: one address or several with commas"
+            " between them; `off` turns gRPC off. `0.0.0.0:8081 as mq.example:8081` tells clients another address."
+        ),
+    ] = (Endpoint(Address("127.0.0.1", 8081)),)
+    tls: Annotated[
+        Literal["on", "off"],
+        Meta(
+            description="Whether connections with TLS are taken, too. Java clients use TLS unless they are told not to."
+        ),
+    ] = "on"
+    certificate: Annotated[
+        str,
+        Meta(
+            description="A PEM file with the key and the certificates that clients are shown. Without one, the node"
+            " makes its own, which clients take that check nothing."
+        ),
+    ] = ""
+    request_bytes_max: Annotated[
+        int, Meta(description="The largest request that is taken.", ge=1024, le=1024 * MIB)
+    ] = 8 * MIB
+    connections_max: Annotated[
+        int, Meta(description="How many clients may be connected; more are closed at once.", ge=1, le=1_000_000)
+    ] = 20_000
+    calls_max: Annotated[
+        int, Meta(description="How many calls may be under way; more are refused.", ge=1, le=1_000_000)
+    ] = 50_000
+
+
 class LoggingSettings(Section, frozen=True):
     """What the node says about itself on its error output."""
 
@@ -446,6 +480,7 @@ class Settings(Section, frozen=True):
     publish: PublishSettings = PublishSettings()
     kafka: KafkaSettings = KafkaSettings()
     rocketmq: RocketMQSettings = RocketMQSettings()
+    rocketmq_grpc: RocketMQGrpcSettings = RocketMQGrpcSettings()
     logging: LoggingSettings = LoggingSettings()
 
     @property
@@ -457,6 +492,7 @@ class Settings(Section, frozen=True):
             "http": http,
             "kafka": tuple(endpoint.listen for endpoint in self.kafka.listen),
             "rocketmq": tuple(endpoint.listen for endpoint in rocketmq),
+            "rocketmq_grpc": tuple(endpoint.listen for endpoint in self.rocketmq_grpc.listen),
         }
         return {name: addresses for name, addresses in chosen.items() if addresses}
 

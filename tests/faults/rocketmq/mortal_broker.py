@@ -23,6 +23,7 @@ from braidmq.settings import (
     KafkaSettings,
     LogSettings,
     NodeSettings,
+    RocketMQGrpcSettings,
     RocketMQSettings,
     Settings,
 )
@@ -123,6 +124,7 @@ async def main(folder: str, point: str) -> None:
         http=HttpSettings(listen=None),
         kafka=KafkaSettings(listen=()),
         rocketmq=RocketMQSettings(listen=(Endpoint(Address("127.0.0.1", 0)),)),
+        rocketmq_grpc=RocketMQGrpcSettings(listen=()),
         log=LogSettings(journal_file_bytes=1 << 20),
         halves=HalvesSettings(immunity_s=1, check_interval_s=1),
     )

@@ -19,7 +19,15 @@ from braidmq.log.embedded import EmbeddedLog
 from braidmq.model import Transaction, TransactionState
 from braidmq.node import Node
 from braidmq.protocols.listener import Address, Endpoint
-from braidmq.settings import HttpSettings, KafkaSettings, LogSettings, NodeSettings, RocketMQSettings, Settings
+from braidmq.settings import (
+    HttpSettings,
+    KafkaSettings,
+    LogSettings,
+    NodeSettings,
+    RocketMQGrpcSettings,
+    RocketMQSettings,
+    Settings,
+)
 from braidmq.store import TransactionRows
 
 Call = Callable[..., Awaitable[Any]]
@@ -119,6 +127,7 @@ async def main(folder: str, point: str) -> None:
         http=HttpSettings(listen=None),
         kafka=KafkaSettings(listen=(Endpoint(Address("127.0.0.1", 0)),)),
         rocketmq=RocketMQSettings(listen=()),
+        rocketmq_grpc=RocketMQGrpcSettings(listen=()),
         log=LogSettings(journal_file_bytes=1 << 20),
     )
     node = await Node.start(settings)

@@ -9,7 +9,15 @@ import pytest
 
 from braidmq.node import Node
 from braidmq.protocols.listener import Address, Endpoint
-from braidmq.settings import HttpSettings, KafkaSettings, LogSettings, NodeSettings, RocketMQSettings, Settings
+from braidmq.settings import (
+    HttpSettings,
+    KafkaSettings,
+    LogSettings,
+    NodeSettings,
+    RocketMQGrpcSettings,
+    RocketMQSettings,
+    Settings,
+)
 from kafka_support import RawClient
 
 StartNode = Callable[..., Awaitable[Node]]
@@ -27,6 +35,7 @@ async def start_node(tmp_path: Path) -> AsyncIterator[StartNode]:
             "http": HttpSettings(listen=None),
             "kafka": KafkaSettings(listen=FREE),
             "rocketmq": RocketMQSettings(listen=()),
+            "rocketmq_grpc": RocketMQGrpcSettings(listen=()),
             "log": LogSettings(flush="interval"),
         }
         node = await Node.start(Settings(**chosen | sections))

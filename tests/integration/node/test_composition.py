@@ -24,6 +24,7 @@ from braidmq.settings import (
     KafkaSettings,
     LogSettings,
     NodeSettings,
+    RocketMQGrpcSettings,
     RocketMQSettings,
     Settings,
     StoreSettings,
@@ -42,6 +43,7 @@ def settings_for(folder: Path, http: HttpSettings = NO_HTTP, store_url: str = ""
         http=http,
         kafka=NO_KAFKA,
         rocketmq=NO_ROCKETMQ,
+        rocketmq_grpc=RocketMQGrpcSettings(listen=()),
         store=StoreSettings(url=store_url),
     )
 
@@ -185,7 +187,7 @@ from pathlib import Path
 from braidmq.cli._up import run_node
 from braidmq.model.errors import StorageFailed
 from braidmq.node import Node
-from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, RocketMQSettings, Settings
+from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, RocketMQGrpcSettings, RocketMQSettings, Settings
 
 class Failing(Node):
     async def failed(self):
@@ -195,7 +197,8 @@ class Failing(Node):
 import braidmq.cli._up as up
 up.Node = Failing
 settings = Settings(node=NodeSettings(data=Path(sys.argv[1])), http=HttpSettings(listen=None),
-                    kafka=KafkaSettings(listen=()), rocketmq=RocketMQSettings(listen=()))
+                    kafka=KafkaSettings(listen=()), rocketmq=RocketMQSettings(listen=()),
+                    rocketmq_grpc=RocketMQGrpcSettings(listen=()))
 sys.exit(run_node(settings, None))
 """
     ended = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False)

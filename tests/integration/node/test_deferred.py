@@ -8,7 +8,7 @@ from pathlib import Path
 from braidmq.model import Message, Topic
 from braidmq.node import Node
 from braidmq.records import messages_of, parse_batch
-from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, RocketMQSettings, Settings
+from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, RocketMQGrpcSettings, RocketMQSettings, Settings
 
 LIMIT_S = 20.0
 LATE_MAX_MS = 2_000
@@ -21,6 +21,7 @@ def settings_for(folder: Path) -> Settings:
         http=HttpSettings(listen=None),
         kafka=KafkaSettings(listen=()),
         rocketmq=RocketMQSettings(listen=()),
+        rocketmq_grpc=RocketMQGrpcSettings(listen=()),
     )
 
 

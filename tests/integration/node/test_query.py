@@ -12,7 +12,15 @@ from braidmq.model import Message, Topic
 from braidmq.node import Node
 from braidmq.protocols.listener import Address, Endpoint
 from braidmq.records import batch_messages
-from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, QuerySettings, RocketMQSettings, Settings
+from braidmq.settings import (
+    HttpSettings,
+    KafkaSettings,
+    NodeSettings,
+    QuerySettings,
+    RocketMQGrpcSettings,
+    RocketMQSettings,
+    Settings,
+)
 
 
 def settings(folder: Path, index: str = "on") -> Settings:
@@ -21,6 +29,7 @@ def settings(folder: Path, index: str = "on") -> Settings:
         http=HttpSettings(listen=None),
         kafka=KafkaSettings(listen=(Endpoint(Address("127.0.0.1", 0)),)),
         rocketmq=RocketMQSettings(listen=()),
+        rocketmq_grpc=RocketMQGrpcSettings(listen=()),
         query=QuerySettings(index="on" if index == "on" else "off"),
     )
 

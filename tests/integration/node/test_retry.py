@@ -8,7 +8,15 @@ from braidmq.core.retry import ReplayTo
 from braidmq.model import ATTEMPT_HEADER, DEFAULT_INSTANCE, REPLAY_HEADER, Group, Message, TraceKind
 from braidmq.node import Node
 from braidmq.records import batch_messages, messages_of, parse_batch
-from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, RocketMQSettings, Settings, TopicsSettings
+from braidmq.settings import (
+    HttpSettings,
+    KafkaSettings,
+    NodeSettings,
+    RocketMQGrpcSettings,
+    RocketMQSettings,
+    Settings,
+    TopicsSettings,
+)
 
 LIMIT_S = 20.0
 GROUP = "payers"
@@ -21,6 +29,7 @@ def settings_for(folder: Path) -> Settings:
         http=HttpSettings(listen=None),
         kafka=KafkaSettings(listen=()),
         rocketmq=RocketMQSettings(listen=()),
+        rocketmq_grpc=RocketMQGrpcSettings(listen=()),
         topics=TopicsSettings(auto_create="off"),
     )
 

@@ -8,7 +8,15 @@ import pytest
 
 from braidmq.node import Node
 from braidmq.protocols.listener import Address, Endpoint
-from braidmq.settings import HttpSettings, KafkaSettings, LogSettings, NodeSettings, RocketMQSettings, Settings
+from braidmq.settings import (
+    HttpSettings,
+    KafkaSettings,
+    LogSettings,
+    NodeSettings,
+    RocketMQGrpcSettings,
+    RocketMQSettings,
+    Settings,
+)
 from rocketmq_support import Connect, RawClient
 
 StartNode = Callable[..., Awaitable[Node]]
@@ -26,6 +34,7 @@ async def start_node(tmp_path: Path) -> AsyncIterator[StartNode]:
             "http": HttpSettings(listen=None),
             "kafka": KafkaSettings(listen=()),
             "rocketmq": RocketMQSettings(listen=FREE),
+            "rocketmq_grpc": RocketMQGrpcSettings(listen=()),
             "log": LogSettings(flush="interval"),
         }
         node = await Node.start(Settings(**chosen | sections))

@@ -32,7 +32,7 @@ from braidmq.protocols.rocketmq.codec.headers import (
 from braidmq.protocols.rocketmq.codec.ids import physical_offset, read_offset_id
 from braidmq.protocols.rocketmq.codec.messages import decode_messages, read_properties, write_properties
 from braidmq.records import batch_messages
-from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, RocketMQSettings, Settings
+from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, RocketMQGrpcSettings, RocketMQSettings, Settings
 
 GROUP = "payers"
 LIMIT_S = 20.0
@@ -132,6 +132,7 @@ async def consumer(tmp_path: Path) -> AsyncIterator[Consumer]:
         http=HttpSettings(listen=None),
         kafka=KafkaSettings(listen=()),
         rocketmq=RocketMQSettings(listen=(Endpoint(Address("127.0.0.1", 0)),), vip="off"),
+        rocketmq_grpc=RocketMQGrpcSettings(listen=()),
     )
     node = await Node.start(settings)
     (address, *_) = node.addresses["rocketmq"]

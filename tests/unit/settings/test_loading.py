@@ -124,8 +124,9 @@ def test_what_is_not_an_address_is_refused(text: str) -> None:
 def test_the_listeners_that_are_turned_on_are_found_by_their_section() -> None:
     here = (Address("127.0.0.1", 8400),)
     kafka, rocketmq = (Address("127.0.0.1", 9092),), (Address("127.0.0.1", 9876),)
-    assert load().settings.listen == {"http": here, "kafka": kafka, "rocketmq": rocketmq}
-    assert load(environment={"BRAID_KAFKA_LISTEN": "off"}).settings.listen == {"http": here, "rocketmq": rocketmq}
+    both = {"rocketmq": rocketmq, "rocketmq_grpc": (Address("127.0.0.1", 8081),)}
+    assert load().settings.listen == {"http": here, "kafka": kafka} | both
+    assert load(environment={"BRAID_KAFKA_LISTEN": "off"}).settings.listen == {"http": here} | both
 
 
 def test_kafka_listens_on_several_addresses_each_with_the_one_it_is_known_by() -> None:

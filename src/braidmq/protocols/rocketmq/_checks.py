@@ -21,9 +21,11 @@ class ProducerChecks:
         self._broker = services.facts.broker
 
     def live(self) -> Mapping[str, Sequence[str]]:
-        return {
-            group: [member.id for member in self._members.producers(group)] for group in self._members.producer_groups()
+        live = {
+            group: [member.id for member in self._members.producers(group) if isinstance(member.channel, Connection)]
+            for group in self._members.producer_groups()
         }
+        return {group: producers for group, producers in live.items() if producers}
 
     def ask(self, group: str, producer: str, question: Question) -> bool:
         member = next((each for each in self._members.producers(group) if each.id == producer), None)

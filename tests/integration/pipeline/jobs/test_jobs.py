@@ -21,7 +21,15 @@ from braidmq.pipeline.jobs import Sources, dlq, lag, trace, usage
 from braidmq.pipeline.tables import Table
 from braidmq.protocols.listener import Address, Endpoint
 from braidmq.records import batch_messages
-from braidmq.settings import HttpSettings, KafkaSettings, LogSettings, NodeSettings, RocketMQSettings, Settings
+from braidmq.settings import (
+    HttpSettings,
+    KafkaSettings,
+    LogSettings,
+    NodeSettings,
+    RocketMQGrpcSettings,
+    RocketMQSettings,
+    Settings,
+)
 from conftest import WaitFor
 from rocketmq_support import RawClient
 
@@ -42,6 +50,7 @@ class Running:
             http=HttpSettings(listen=None),
             kafka=KafkaSettings(listen=FREE),
             rocketmq=RocketMQSettings(listen=FREE),
+            rocketmq_grpc=RocketMQGrpcSettings(listen=()),
             log=LogSettings(flush="interval"),
         )
         self.node: Node = self.run(lambda: Node.start(settings))

@@ -111,7 +111,7 @@ def make_message(
     if not key and (keys := pairs.get(KEYS_HEADER)):
         key = keys.split(maxsplit=1)[0] if not keys.isspace() else None
     headers: list[Header] = [(name, value.encode(errors="replace")) for name, value in pairs.items()]
-    own = _own_header(flag, sys_flag, store_ms, born_host, prepared_offset)
+    own = own_header(flag, sys_flag, store_ms, born_host, prepared_offset)
     headers.append((ROCKETMQ_HEADER, own))
     record_key = key.encode(errors="replace") if key else None
     return Message(body=body, key=record_key, headers=tuple(headers), born_ms=born_ms)
@@ -137,7 +137,7 @@ def stored_message(message: Message, *, queue_id: int, physical_offset: int, sto
             properties[name] = "" if value is None else str(value, "utf-8", "replace")
     if message.key is not None and KEYS_HEADER not in properties and SHARDING_KEY_HEADER not in properties:
         _add_key(properties, message.key)
-    flag, sys_flag, store_ms, born_host, prepared_offset = _read_own_header(own, message.born_ms)
+    flag, sys_flag, store_ms, born_host, prepared_offset = read_own_header(own, message.born_ms)
     reconsume_times = _number(properties.pop(ATTEMPT_HEADER, ""), 0, _INT_MAX)
     born_ms = message.born_ms
     if (born := properties.pop(BORN_HEADER, None)) is not None:
@@ -161,14 +161,15 @@ def stored_message(message: Message, *, queue_id: int, physical_offset: int, sto
     )
 
 
-def _own_header(flag: int, sys_flag: int, store_ms: int, born_host: Host, prepared_offset: int) -> bytes:
+def own_header(flag: int, sys_flag: int, store_ms: int, born_host: Host, prepared_offset: int = 0) -> bytes:
+    """What only RocketMQ has, for the header of that name."""
     ip, port = born_host
     if prepared_offset:
         return _PREPARED.pack(_PREPARED_KIND, flag, sys_flag, store_ms, port, prepared_offset) + ip
     return FRESH.pack(FRESH_KIND, flag, sys_flag, store_ms, port) + ip
 
 
-def _read_own_header(data: bytes, born_ms: int) -> tuple[int, int, int, Host, int]:
+def read_own_header(data: bytes, born_ms: int) -> tuple[int, int, int, Host, int]:
     """What the header says; for messages without one, or with one that is none of ours, what is true of any message."""
     prepared_offset = 0
     if len(data) - FRESH.size in (4, 16) and data[0] == FRESH_KIND:

@@ -1,0 +1,141 @@
+"""Clients, as they introduce themselves on their telemetry streams.
+
+A client is known by the id that it sends with every call. It outlives its stream for a while: one that reconnects finds
+itself as it was. While its stream lives, the messages that it was given are renewed for it, and it can be asked about
+its half messages.
+"""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Protocol
+
+import structlog
+
+from braidmq.core.members import Interest, Member, Members
+from braidmq.model.errors import TooManyReceivers
+from braidmq.protocols.rocketmq_grpc.codes import ClientType
+
+SILENT_MAX_S: Final = 120.0
+UNSENT_MAX: Final = 1_000
+"""How many commands may wait for a client to take them."""
+CONSUMERS: Final = frozenset(ClientType) - {ClientType.PRODUCER}
+
+_logger = structlog.get_logger(__name__)
+
+
+class Writer(Protocol):
+    """The server's end of a stream."""
+
+    async def write(self, message: Any) -> None: ...
+
+
+class Stream:
+    """A telemetry stream: commands go out one behind the other."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._unsent: asyncio.Queue[Any] = asyncio.Queue(UNSENT_MAX)
+
+    def tell(self, command: Any) -> bool:
+        """Send the command a moment later; False where the client takes nothing."""
+        try:
+            self._unsent.put_nowait(command)
+        except asyncio.QueueFull:
+            return False
+        return True
+
+    async def send_all(self) -> None:
+        """Until it is cancelled, or the stream ends."""
+        while True:
+            await self._writer.write(await self._unsent.get())
+
+
+class Client:
+    """One client. It is the channel of its members, and the holder of what it was given."""
+
+    def __init__(self, client_id: str) -> None:
+        self.id = client_id
+        self.address = ""
+        self.language = ""
+        self.kind: ClientType | None = None
+        self.group: str | None = None
+        self.topics: tuple[str, ...] = ()
+        """What a producer says that it sends to."""
+        self.interests: Mapping[str, Interest] = {}
+        self.stream: Stream | None = None
+        self.seen_s = 0.0
+
+    @property
+    def is_alive(self) -> bool:
+        return self.stream is not None
+
+    @property
+    def is_consumer(self) -> bool:
+        return self.kind in CONSUMERS
+
+    def tell(self, command: Any) -> bool:
+        return self.stream is not None and self.stream.tell(command)
+
+    def members(self) -> Iterator[Member]:
+        """The client in each of its groups: a producer is in one for each of its topics."""
+        groups = (self.group,) if self.is_consumer else self.topics
+        for group in groups:
+            if group:
+                yield Member(
+                    id=self.id,
+                    group=group,
+                    address=self.address,
+                    channel=self,
+                    language=self.language,
+                    interests=self.interests,
+                    traits={"protocol": "grpc", "type": "" if self.kind is None else self.kind.name},
+                )
+
+
+class Clients:
+    """All clients that this node knows."""
+
+    def __init__(self, members: Members, *, clients_max: int) -> None:
+        self._members = members
+        self._clients_max = clients_max
+        self._by_id: dict[str, Client] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def __iter__(self) -> Iterator[Client]:
+        return iter(self._by_id.values())
+
+    def find(self, client_id: str) -> Client | None:
+        return self._by_id.get(client_id)
+
+    def adopt(self, client_id: str) -> Client:
+        """The client of this id, known from now on. Raises TooManyReceivers."""
+        client = self._by_id.get(client_id)
+        if client is None:
+            if len(self._by_id) >= self._clients_max:
+                raise TooManyReceivers(f"{self._clients_max} clients are known (rocketmq_grpc.connections_max)")
+            client = self._by_id[client_id] = Client(client_id)
+        return client
+
+    def enrol(self, client: Client) -> None:
+        """The client is there, or still there, in all its groups."""
+        client.seen_s = asyncio.get_running_loop().time()
+        for member in client.members():
+            if client.is_consumer:
+                self._members.add_consumer(member)
+            else:
+                self._members.add_producer(member)
+
+    def forget(self, client: Client) -> None:
+        """The client is gone for good."""
+        self._by_id.pop(client.id, None)
+        client.stream = None
+        self._members.lost(client)
+
+    def expire(self) -> None:
+        """Forget those without a stream that have been silent for too long."""
+        before_s = asyncio.get_running_loop().time() - SILENT_MAX_S
+        for client in [each for each in self if each.stream is None and each.seen_s < before_s]:
+            _logger.info("a client of RocketMQ's is gone without a word", client=client.id, group=client.group)
+            self.forget(client)

@@ -1,0 +1,44 @@
+"""What the handlers of this protocol reach for: the core's services, and who this node is to its clients."""
+
+from typing import NamedTuple
+
+from braidmq.core.cursors import Cursors
+from braidmq.core.group_offsets import ResetBoard
+from braidmq.core.groups import Groups
+from braidmq.core.halves import Halves
+from braidmq.core.members import Members
+from braidmq.core.publish import Publisher
+from braidmq.core.pull import Puller
+from braidmq.core.retry import Retries
+from braidmq.core.telemetry import Outlet
+from braidmq.core.timers import Timers
+from braidmq.core.topics import Topics
+from braidmq.log import Log
+from braidmq.store import Catalog
+
+
+class GrpcFacts(NamedTuple):
+    """Who this node is, and how it behaves where the interface leaves a choice."""
+
+    broker: str
+    body_bytes_max: int
+    new_group_from_start: bool
+
+
+class GrpcServices(NamedTuple):
+    """Made by the node, shared by all calls."""
+
+    facts: GrpcFacts
+    log: Log
+    catalog: Catalog
+    topics: Topics
+    groups: Groups
+    members: Members
+    publisher: Publisher
+    puller: Puller
+    cursors: Cursors
+    timers: Timers
+    halves: Halves
+    retries: Retries
+    resets: ResetBoard
+    outlet: Outlet
