@@ -1,10 +1,12 @@
-"""RocketMQ's own clients over gRPC, unmodified: everything they can do. Python 5.1, and Java 5.2 with TLS and without.
+"""RocketMQ's own clients over gRPC, unmodified: everything they can do. Python 5.1, Node 1.0, and Java 5.2 with
+TLS and without.
 
 Each has a program that tries things and prints what came of it; what should have come is said here, once for all.
 """
 
 import asyncio
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,10 +20,10 @@ from compat_support import RunProgram, jars
 from rocketmq_support import RawClient, topic_fields
 from running_node import RunningNode, WaitFor
 
-pytestmark = [pytest.mark.timeout(200), pytest.mark.xdist_group("rocketmq-grpc")]
+pytestmark = [pytest.mark.timeout(400), pytest.mark.xdist_group("rocketmq-grpc")]
 
 JAVA_CLIENT = "5.2.0"
-PYTHON_PROGRAM = Path(__file__).parent / "rocketmq_grpc" / "trials.py"
+HERE = Path(__file__).parent
 JAVA_PROGRAM = "RocketMQGrpcClients"
 RUN_LIMIT_S = 150.0
 
@@ -57,24 +59,54 @@ def grpc_broker(tmp_path_factory: pytest.TempPathFactory, wait_for: WaitFor) -> 
     assert "Traceback" not in node.err, node.err[-5000:]
 
 
-@pytest.fixture(scope="module", params=["python", "java-tls", pytest.param("java-plain", marks=pytest.mark.slow)])
+@pytest.fixture(scope="module")
+def node_command(
+    require_tool: Callable[[str, str], object], run: RunProgram, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[], list[str]]:
+    """Brings RocketMQ's Node client, by its lock file."""
+
+    def command() -> list[str]:
+        require_tool("node", "runs RocketMQ's Node client")
+        require_tool("npm", "brings RocketMQ's Node client")
+        folder = tmp_path_factory.mktemp("nodejs")
+        for name in ("package.json", "package-lock.json", "client.js"):
+            shutil.copy(HERE / "rocketmq_nodejs" / name, folder)
+        quietly = ["--silent", "--no-audit", "--no-fund", "--ignore-scripts"]
+        run(["npm", "ci", "--prefix", str(folder), *quietly], limit_s=200)
+        return ["node", str(folder / "client.js")]
+
+    return command
+
+
+@pytest.fixture(scope="module")
+def java_command(compile_java: Callable[[str, str], str]) -> Callable[[], list[str]]:
+    def command() -> list[str]:
+        name = f"rocketmq-client-java-{JAVA_CLIENT}"
+        classpath = compile_java(JAVA_PROGRAM, jars(name, f"org.apache.rocketmq:rocketmq-client-java:{JAVA_CLIENT}"))
+        return ["java", "-cp", classpath, JAVA_PROGRAM]
+
+    return command
+
+
+@pytest.fixture(
+    scope="module", params=["python", "node", "java-tls", pytest.param("java-plain", marks=pytest.mark.slow)]
+)
 def found(
     request: pytest.FixtureRequest,
     grpc_broker: RunningNode,
     run: RunProgram,
-    compile_java: Callable[[str, str], str],
+    node_command: Callable[[], list[str]],
+    java_command: Callable[[], list[str]],
 ) -> dict[str, Any]:
     client: str = request.param
     asyncio.run(prepare(grpc_broker.name_server, client))
     arguments = [grpc_broker.grpc_address, client]
     if client == "python":
-        command = [sys.executable, str(PYTHON_PROGRAM), *arguments]
+        command = [sys.executable, str(HERE / "rocketmq_grpc" / "trials.py"), *arguments]
+    elif client == "node":
+        command = [*node_command(), *arguments]
     else:
-        client_jars = jars(
-            f"rocketmq-client-java-{JAVA_CLIENT}", f"org.apache.rocketmq:rocketmq-client-java:{JAVA_CLIENT}"
-        )
-        classpath = compile_java(JAVA_PROGRAM, client_jars)
-        command = ["java", "-cp", classpath, JAVA_PROGRAM, *arguments, client.removeprefix("java-")]
+        command = [*java_command(), *arguments, client.removeprefix("java-")]
     said = run(command, limit_s=RUN_LIMIT_S)
     line = next(line for line in said.splitlines() if line.startswith("FOUND "))
     told: dict[str, Any] = json.loads(line.removeprefix("FOUND "))
