@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from braidmq.cli._data_commands import archive_app, pipeline_app
 from braidmq.cli._options import (
     ConfigFile,
     Data,
@@ -29,6 +30,8 @@ app = typer.Typer(
 )
 config_app = typer.Typer(help="Look at settings and check them.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(config_app, name="config")
+app.add_typer(pipeline_app, name="pipeline")
+app.add_typer(archive_app, name="archive")
 
 ReadyFile = Annotated[
     Path | None,
@@ -51,6 +54,7 @@ def up(
     rocketmq_grpc: RocketMQGrpc = None,
     sets: Sets = None,
     ready_file: ReadyFile = None,
+    pipeline: Annotated[bool, typer.Option("--pipeline", help="Run the data pipeline beside the node.")] = False,
 ) -> None:
     """Start a node here, in the foreground. Ctrl-C stops it.
 
@@ -60,7 +64,7 @@ def up(
     loaded = load_settings(config, sets, **named, **_listeners(http, kafka, rocketmq, rocketmq_grpc))
     from braidmq.cli._up import run_node  # the whole node: not before the settings are known to be right
 
-    raise typer.Exit(run_node(loaded.settings, ready_file))
+    raise typer.Exit(run_node(loaded.settings, ready_file, with_pipeline=pipeline))
 
 
 def _listeners(

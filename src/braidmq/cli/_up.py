@@ -14,6 +14,7 @@ from typing import Any
 import structlog
 
 from braidmq.cli import _errors
+from braidmq.cli._beside import PipelineBeside
 from braidmq.cli._limits import files_needed, raise_file_limit
 from braidmq.cli._logging import set_up_logging
 from braidmq.cli._ready import announce, remove_ready_file, write_ready_file
@@ -25,14 +26,14 @@ _logger = structlog.get_logger(__name__)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-def run_node(settings: Settings, ready_file: Path | None) -> int:
+def run_node(settings: Settings, ready_file: Path | None, *, with_pipeline: bool = False) -> int:
     """Until told to stop, or until the node fails; the exit status. Raises what prevents the start."""
     set_up_logging(settings.logging)
     needed = files_needed(settings)
     if not raise_file_limit(needed):
         _logger.warning("too few open files are allowed; see braid doctor", needed=needed)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        return runner.run(_run(settings, ready_file))
+        return runner.run(_run(settings, ready_file, with_pipeline=with_pipeline))
 
 
 def _loop_factory() -> "type[asyncio.AbstractEventLoop] | None":
@@ -44,7 +45,7 @@ def _loop_factory() -> "type[asyncio.AbstractEventLoop] | None":
     return uvloop.Loop
 
 
-async def _run(settings: Settings, ready_file: Path | None) -> int:
+async def _run(settings: Settings, ready_file: Path | None, *, with_pipeline: bool) -> int:
     stop = _stop_on_signals()
     if ready_file is not None:
         remove_ready_file(ready_file)
@@ -56,9 +57,12 @@ async def _run(settings: Settings, ready_file: Path | None) -> int:
         node = await starting
     except asyncio.CancelledError:
         return _errors.DONE
+    beside = await PipelineBeside.start(node) if with_pipeline else None
     try:
         return await _serve(node, ready_file, stop)
     finally:
+        if beside is not None:
+            await beside.stop()
         await node.stop()
 
 

@@ -8,13 +8,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from datetime import timedelta
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 from confluent_kafka import KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka import admin as _admin
+from confluent_kafka.admin import AdminClient
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -35,6 +35,9 @@ LOOK_S: Final = 60.0
 KEEP_HOUSE_S: Final = 3600.0
 RESTART_S: Final = (5.0, 10.0, 20.0, 40.0, 60.0)
 ASK_S: Final = 30
+
+_ADMIN: Final[Any] = _admin
+"""Its types do not say all that it has."""
 
 OnChange = Callable[[Mapping[str, JobStatus]], None]
 
@@ -71,12 +74,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return self
 
 
-class _Stream(Protocol):
-    """A job that is a query."""
-
-    def __call__(self) -> StreamingQuery: ...
-
-
 class Driver:
     """Runs a plan in a session. `on_change` hears of every change, in the thread that runs."""
 
@@ -107,6 +104,7 @@ class Driver:
                 self._tell(name, state=JobState.IDLE, detail=error.message)
                 continue
             self._tell(name, state=JobState.DONE)
+        write_status(self._plan.root, self._status.values())
         return dict(self._status)
 
     def _steps_of(self, name: str) -> Iterator[tuple[int, int]]:
@@ -150,7 +148,7 @@ class Driver:
         try:
             known = admin.list_topics(timeout=ASK_S).topics
             places = [TopicPartition(topic, at) for topic in topics if topic in known for at in known[topic].partitions]
-            asked = admin.list_offsets({place: OffsetSpec.latest() for place in places}) if places else {}
+            asked = admin.list_offsets({place: _ADMIN.OffsetSpec.latest() for place in places}) if places else {}
             ends = {(place.topic, place.partition): found.result(ASK_S).offset for place, found in asked.items()}
         except KafkaException as error:
             raise BrokerUnreachable(f"{self._plan.bootstrap}: {error}") from error

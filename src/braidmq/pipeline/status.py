@@ -49,9 +49,10 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_alive(self) -> bool:
-        return time.time() - self.told_ms / 1000 < SILENT_S and any(
-            job.state is not JobState.STOPPED for job in self.jobs
-        )
+        """Whether its driver runs."""
+        ended = (JobState.STOPPED, JobState.DONE)
+        is_heard = time.time() - self.told_ms / 1000 < SILENT_S
+        return is_heard and any(job.state not in ended for job in self.jobs)
 
 
 def write_status(root: str, jobs: Iterable[JobStatus]) -> None:

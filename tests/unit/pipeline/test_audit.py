@@ -62,7 +62,7 @@ def test_a_report_is_signed_and_a_change_of_it_shows(archive: Archived, tmp_path
     assert saved == report
     assert saved.genuine
     assert not msgspec.structs.replace(saved, version=saved.version + 1).genuine
-    assert (tmp_path / "audits").glob("*.txt")
+    assert [path.read_text() for path in (tmp_path / "audits").glob("*.txt")] == [report.text()]
 
 
 def test_a_missing_file_is_found(archive: Archived) -> None:

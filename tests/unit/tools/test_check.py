@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -125,3 +126,58 @@ def test_an_interrupt_ends_the_parts_too(tmp_path: Path, wait_for: Callable[...,
     assert output.endswith("interrupted\n")
     with pytest.raises(ProcessLookupError):
         os.kill(int(started.read_text()), 0)
+
+
+# A second try.
+
+SUMMARY = """
+=========================== short test summary info ============================
+SKIPPED [1] tests/compat/test_a.py:3: no tool
+FAILED tests/compat/test_a.py::test_one[4.9.8-rocketmq by key] - AssertionError: x
+FAILED tests/compat/test_a.py::test_two
+ERROR tests/integration/pipeline/test_b.py::test_three - Boom
+======= 3 failed in 1 s =======
+"""
+
+
+def outcome(check: ModuleType, output: str, status: int = 1) -> Any:
+    return check.Outcome(check.Part("pytest", ["pytest"]), status, output, 1.0)
+
+
+def test_failed_tests_are_read_from_the_summary(check: ModuleType) -> None:
+    assert check.failed_tests(SUMMARY) == [
+        "tests/compat/test_a.py::test_one[4.9.8-rocketmq by key]",
+        "tests/compat/test_a.py::test_two",
+        "tests/integration/pipeline/test_b.py::test_three",
+    ]
+
+
+def test_only_tests_of_other_peoples_programs_have_a_second_try(check: ModuleType) -> None:
+    again = check.second_try(outcome(check, SUMMARY))
+    assert again is not None
+    assert again.command[-3:] == check.failed_tests(SUMMARY)
+    assert check.second_try(outcome(check, SUMMARY + "FAILED tests/faults/test_c.py::test_four - lost\n")) is None
+    assert check.second_try(outcome(check, SUMMARY, status=2)) is None
+    assert check.second_try(outcome(check, "all passed", status=0)) is None
+    many = "\n".join(f"FAILED tests/compat/test_a.py::test_{at} - x" for at in range(check.SECOND_TRIES_MAX + 1))
+    assert check.second_try(outcome(check, many)) is None
+
+
+async def test_what_passes_at_the_second_try_is_named(check: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = [outcome(check, SUMMARY), outcome(check, "1 passed", status=0)]
+
+    async def run(*_: object) -> Any:
+        return ended.pop(0)
+
+    monkeypatch.setattr(check, "run", run)
+    first, second = await check.run_tests(check.Part("pytest", []), check.Progress(1))
+    assert (first.status, second.status) == (0, 0)
+    assert "passed at the second try: tests/compat/test_a.py::test_two" in first.output
+
+
+async def test_what_fails_twice_has_failed(check: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run(*_: object) -> Any:
+        return outcome(check, SUMMARY)
+
+    monkeypatch.setattr(check, "run", run)
+    assert [each.status for each in await check.run_tests(check.Part("pytest", []), check.Progress(1))] == [1, 1]

@@ -1,6 +1,7 @@
 """`braid doctor`: is this machine fit to run a node with these settings? It looks and measures, and changes nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Protocol
 
 import msgspec
 from rich.console import Console
@@ -13,7 +14,7 @@ from braidmq.cli._doctor._machine import ClockWatch, check_file_limits, check_py
 from braidmq.cli._doctor._reach import check_database, check_ports
 from braidmq.settings import Settings
 
-_COLOURS = {Standing.OK: "green", Standing.WARN: "yellow", Standing.FAIL: "bold red"}
+_COLOURS: Mapping[str, str] = {Standing.OK: "green", Standing.WARN: "yellow", Standing.FAIL: "bold red"}
 
 
 def run_doctor(settings: Settings, *, as_json: bool) -> int:
@@ -24,7 +25,7 @@ def run_doctor(settings: Settings, *, as_json: bool) -> int:
         for finding in _examine(settings, lambda done, total: status.update(f"measuring the disk: {done} of {total}")):
             findings.append(finding)
             if not as_json:
-                _print_finding(finding)
+                print_finding(finding)
     if as_json:
         print(msgspec.json.format(msgspec.json.encode(findings)).decode())
     return _errors.FAILED if any(finding.standing is Standing.FAIL for finding in findings) else _errors.DONE
@@ -40,7 +41,24 @@ def _examine(settings: Settings, progress: Progress) -> Iterator[Finding]:
     yield clock.check()
 
 
-def _print_finding(finding: Finding) -> None:
+class Shown(Protocol):
+    """A finding of this doctor, or of another."""
+
+    @property
+    def check(self) -> str: ...
+
+    @property
+    def standing(self) -> str: ...
+
+    @property
+    def found(self) -> str: ...
+
+    @property
+    def advice(self) -> str: ...
+
+
+def print_finding(finding: Shown) -> None:
+    """One line, and another for what is to be done."""
     line = Text.assemble(
         (f"{finding.standing:<4}", _COLOURS[finding.standing]), f"  {finding.check:<15}  {finding.found}"
     )

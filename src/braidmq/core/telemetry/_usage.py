@@ -31,6 +31,7 @@ _CONTROL_BIT: Final = 1 << 5
 _NAME: Final = PRESSURE_HEADER.encode()
 _PRESSURE_MARK: Final = bytes((2 * len(_NAME),)) + _NAME + bytes((2 * len(b"true"),)) + b"true"
 """A header of a record as it lies in a batch: both lengths are doubled, as varints of small numbers are."""
+_VARINT_BYTES_MAX: Final = 5
 _HEADERS_BYTES: Final = 1024
 """How much of a record's end is looked at for the mark."""
 
@@ -152,7 +153,7 @@ class Outlet:
         position = messages = 0
         while position + BATCH_HEADER_BYTES <= size_bytes:
             length, attributes, latest_ms, count = _HEADER.unpack_from(data, position)
-            if not attributes & _CONTROL_BIT:
+            if count > 0 and not attributes & _CONTROL_BIT:
                 if cell is None:
                     traffic = PRESSURE if is_pressure(data, position, attributes) else NORMAL
                     cell = usage.cell((OUT, self._protocol, "", traffic, number, ""))
@@ -220,8 +221,8 @@ class Overheard:
 def is_pressure(data: bytes | bytearray | memoryview, position: int, attributes: int) -> bool:
     """Whether the first message of the batch at the position is marked as pressure-test traffic; False where the batch
     is packed. A record ends with its headers, so only its end is looked at."""
-    if attributes & _CODEC_MASK:
-        return False
+    if attributes & _CODEC_MASK or len(data) <= position + BATCH_HEADER_BYTES:
+        return False  # packed, or without any message, as filters and compaction leave batches behind
     begin = position + BATCH_HEADER_BYTES
     length, begin = _varint(data, begin)
     end = begin + length
@@ -232,18 +233,13 @@ def is_pressure(data: bytes | bytearray | memoryview, position: int, attributes:
 
 
 def _varint(data: bytes | bytearray | memoryview, position: int) -> tuple[int, int]:
-    """A length, and where it ends; a checked batch holds one here."""
-    byte = data[position]
-    if byte < 128:
-        return byte >> 1, position + 1
-    value, shift = byte & 127, 7
-    while True:
-        position += 1
-        byte = data[position]
-        value |= (byte & 127) << shift
+    """A length, and where it ends. Nobody has looked at what lies in a batch: what is no length is none."""
+    value = 0
+    for shift, byte in enumerate(data[position : position + _VARINT_BYTES_MAX]):
+        value |= (byte & 127) << 7 * shift
         if byte < 128:
-            return value >> 1, position + 1
-        shift += 7
+            return value >> 1, position + shift + 1
+    return 0, position
 
 
 def latency_text(latency: dict[int, int]) -> dict[str, int]:

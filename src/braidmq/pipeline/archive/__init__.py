@@ -8,6 +8,7 @@ from braidmq.pipeline.archive._compact import Compaction, compact
 from braidmq.pipeline.archive._expire import Expiry, Retention, expire, tidy
 from braidmq.pipeline.archive._job import ONCE, prepared, refresh_marks, start
 from braidmq.pipeline.archive._layout import (
+    APP,
     ARCHIVED,
     MARK_GROUP,
     QUARANTINED,
@@ -22,6 +23,7 @@ from braidmq.pipeline.archive._search import Searcher, SearchFailed, SearchTimeo
 from braidmq.pipeline.archive._sink import ArchiveSink
 
 __all__ = [
+    "APP",
     "ARCHIVED",
     "MARK_GROUP",
     "ONCE",

@@ -163,7 +163,7 @@ class Lookup:
         # The words of this statement are all ours; what a user said is in the parameters.
         statement = (
             f"SELECT {_COLUMNS} FROM read_parquet(?, hive_partitioning = false) "  # noqa: S608
-            f'WHERE {" AND ".join(conditions)} ORDER BY store_time, topic, partition, "offset" LIMIT ?'
+            f'WHERE {" AND ".join(conditions) or "true"} ORDER BY store_time, topic, partition, "offset" LIMIT ?'
         )
         fetched = self._connection.execute(statement, [paths, *parameters, question.limit]).fetchall()
         return [_found(dict(zip(MESSAGE.names, row, strict=True))) for row in fetched]

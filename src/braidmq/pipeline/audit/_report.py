@@ -13,8 +13,8 @@ class Finding(msgspec.Struct, frozen=True):
     """Something that is not as it must be."""
 
     kind: str
-    """file_missing, file_damaged, file_unnamed; hole, covered_twice, gap_unexplained; row_missing, row_twice,
-    row_unexpected; body_damaged; differs_from_log, missing_from_archive."""
+    """file_missing, file_damaged; hole, covered_twice, gap_unexplained; row_missing, row_twice, row_unexpected;
+    differs_from_log, missing_from_archive."""
     detail: str
     topic: str = ""
     partition: int = -1

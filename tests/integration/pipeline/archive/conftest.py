@@ -1,35 +1,16 @@
-"""One Spark session and one node for all tests of a process."""
+"""Topics to archive, and where."""
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
-from pyspark.sql import SparkSession
 
-from braidmq.pipeline import session
-from running_node import RunningNode, WaitFor
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    made = session("tests", master="local[2]", conf={"spark.log.level": "ERROR"})
-    yield made
-    made.stop()
-
-
-@pytest.fixture(scope="session")
-def node(tmp_path_factory: pytest.TempPathFactory, wait_for: WaitFor) -> Iterator[RunningNode]:
-    folder = tmp_path_factory.mktemp("node")
-    arguments = ["--data", str(folder / "data"), "--http", "off", "--kafka", "127.0.0.1:0", "--flush", "interval"]
-    running = RunningNode(folder, arguments, {}, wait_for).wait_ready()
-    yield running
-    running.clean_up()
-
+from running_node import RunningNode
 
 MakeTopic = Callable[..., str]
 

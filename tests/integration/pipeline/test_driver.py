@@ -1,0 +1,239 @@
+"""The driver of all jobs: once, for good, through failures; and its way to a cluster."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pyspark
+import pytest
+from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]  # of its C part
+from pyspark.sql import SparkSession
+
+from braidmq.pipeline import archive
+from braidmq.pipeline.errors import BrokerUnreachable, InvalidOption
+from braidmq.pipeline.run import Driver, Plan
+from braidmq.pipeline.status import JobState, JobStatus, read_status
+from braidmq.pipeline.submit import submission
+from pipeline_support import LIMIT_S, Broker
+from running_node import WaitFor
+
+pytestmark = pytest.mark.timeout(400)
+
+
+def plan(broker: Broker, root: Path, *jobs: str, topics: tuple[str, ...] = ()) -> Plan:
+    return Plan(bootstrap=broker.bootstrap, root=str(root), jobs=jobs, topics=topics)
+
+
+def test_once_archives_and_proves_it(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    topic = broker.topic(partitions=2)
+    broker.send(topic, [f"m{at}" for at in range(50)])
+    told: list[tuple[str, JobState]] = []
+    driver = Driver(
+        spark,
+        plan(broker, tmp_path, "archive", "audit", topics=(topic,)),
+        lambda jobs: told.extend((job.name, job.state) for job in jobs.values()),
+    )
+    found = driver.run_once()
+    assert {name: job.state for name, job in found.items()} == {"archive": JobState.DONE, "audit": JobState.DONE}
+    assert found["archive"].total == 50
+    assert found["audit"].detail.startswith("sound")
+    assert ("archive", JobState.RUNNING) in told
+    stored = archive.find(tmp_path / "archive", topic=topic, limit=100)
+    assert len(stored) == 50
+    again = Driver(spark, plan(broker, tmp_path, "archive", topics=(topic,))).run_once()
+    assert again["archive"].total == 0
+    status = read_status(str(tmp_path))
+    assert status is not None
+    assert not status.is_alive
+
+
+def test_what_has_nothing_to_do_says_so(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    found = Driver(spark, plan(broker, tmp_path, "audit")).run_once()
+    assert "there is no table" in found["audit"].detail
+
+
+def test_for_good_follows_the_settings_of_topics_until_it_is_told_to_stop(
+    spark: SparkSession, broker: Broker, tmp_path: Path, wait_for: WaitFor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("braidmq.pipeline.run.LOOK_S", 1.0)
+    stop, seen = threading.Event(), Latest()
+    driver = Driver(spark, plan(broker, tmp_path, "archive"), seen)
+    running = threading.Thread(target=driver.run, args=(stop,))
+    running.start()
+    try:
+        wait_for(lambda: seen.state("archive") is JobState.IDLE, 60)
+        topic = broker.topic()
+        broker.send(topic, ["a", "b"])
+        set_archive(broker, topic, "on")
+        wait_for(lambda: count(tmp_path, topic) == 2, 150)
+        second = broker.topic()
+        broker.send(second, ["c"])
+        set_archive(broker, second, "on")
+        wait_for(lambda: count(tmp_path, second) == 1, 150)
+        status = read_status(str(tmp_path))
+        assert status is not None
+        assert status.is_alive
+    finally:
+        stop.set()
+        running.join(120)
+    assert not running.is_alive()
+    assert seen.state("archive") is JobState.STOPPED
+
+
+class Latest:
+    """Remembers what was told last."""
+
+    def __init__(self) -> None:
+        self.jobs: Mapping[str, JobStatus] = {}
+
+    def __call__(self, jobs: Mapping[str, JobStatus]) -> None:
+        self.jobs = dict(jobs)
+
+    def state(self, name: str) -> JobState | None:
+        return self.jobs[name].state if name in self.jobs else None
+
+
+def set_archive(broker: Broker, topic: str, value: str) -> None:
+    resource = ConfigResource(ResourceType.TOPIC, topic, set_config={"braid.archive": value})
+    broker.admin.alter_configs([resource])[resource].result(LIMIT_S)
+
+
+def count(root: Path, topic: str) -> int:
+    try:
+        return len(archive.find(root / "archive", topic=topic, limit=1000))
+    except Exception:  # there is no archive yet
+        return 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        (lambda given, _: Plan(bootstrap=given, root="/dev/null/x"), InvalidOption),
+        (lambda given, root: Plan(bootstrap=given, root=root, jobs=("archives",)), InvalidOption),
+        (lambda given, root: Plan(bootstrap=given, root=root, jobs=()), InvalidOption),
+    ],
+)
+def test_a_plan_that_cannot_work_is_refused_before_anything_begins(
+    broker: Broker, tmp_path: Path, wrong: Callable[[str, str], Plan], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        wrong(broker.bootstrap, str(tmp_path)).checked()
+
+
+def test_brokers_that_do_not_answer_stop_it_before_it_begins(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("braidmq.pipeline.run.ASK_S", 2)
+    driver = Driver(spark, Plan(bootstrap="127.0.0.1:1", root=str(tmp_path), jobs=("archive",)))
+    with pytest.raises(BrokerUnreachable):
+        driver.run(threading.Event())
+
+
+# By command.
+
+
+def braid(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "braidmq", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_a_run_by_command_and_what_it_found(broker: Broker, tmp_path: Path) -> None:
+    topic = broker.topic()
+    broker.send(topic, ["by command"])
+    ran = braid(
+        "pipeline", "run", "archive", "--once", "--master", "local[1]", "--bootstrap", broker.bootstrap,
+        "--path", str(tmp_path), "--topics", topic,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    assert "archive: done, " in ran.stdout
+    found = braid("archive", "find", "--topic", topic, "--path", str(tmp_path), "-o", "json")
+    assert json.loads(found.stdout)["value"] == "by command"
+    target = broker.topic()
+    replayed = braid(
+        "archive", "replay", "--topic", topic, "--into", target, "--path", str(tmp_path),
+        "--bootstrap", broker.bootstrap,
+    )  # fmt: skip
+    assert replayed.stdout == "1 messages were sent\n", replayed.stderr[-2000:]
+    assert braid("archive", "find", "--id", "none", "--path", str(tmp_path)).returncode == 1
+    assert braid("pipeline", "status", "--path", str(tmp_path)).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("pipeline", "run", "nonsense", "--once"), "there is no job nonsense"),
+        (("pipeline", "run", "--keep", "long"), "--keep: 'long' is no time"),
+        (("pipeline", "run", "--conf", "x"), "--conf: 'x' is not KEY=VALUE"),
+        (("pipeline", "submit", "--master", "mesos://x", "--dry-run"), "mesos://x"),
+        (("archive", "find"), "--id, --key or --topic"),
+        (("archive", "find", "--topic", "t", "--from", "yesterday"), "--from: 'yesterday' is no time"),
+    ],
+)
+def test_what_cannot_work_is_said_in_a_line(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    ended = braid(*arguments, "--path", str(tmp_path))
+    assert ended.returncode in (1, 2)
+    assert said in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_submission_is_printed_and_brings_its_environment(tmp_path: Path) -> None:
+    shown = braid("pipeline", "submit", "archive", "--master", "yarn", "--dry-run", "--path", str(tmp_path)).stdout
+    assert "spark-submit --master yarn" in shown
+    assert f"--archives {tmp_path}/braid-environment.tar.gz#environment" in shown
+    assert "_submitted.py archive" in shown
+    assert not (tmp_path / "braid-environment.tar.gz").exists()
+
+
+@pytest.mark.slow
+def test_a_standalone_master_with_two_workers_archives(broker: Broker, tmp_path: Path, wait_for: WaitFor) -> None:
+    """Master and workers come from the same wheel, and the submission brings the packages."""
+    topic = broker.topic(partitions=2)
+    broker.send(topic, [f"m{at}" for at in range(500)])
+    broker.send(topic, [f"n{at}" for at in range(500)], partition=1)
+    port = free_port()
+    master = f"spark://127.0.0.1:{port}"
+    _, more = submission(master, tmp_path / "unused", Path("unused"), [])
+    spark_class = Path(pyspark.__file__).parent / "bin" / "spark-class"
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def launch(name: str, *arguments: str) -> None:
+        command = [str(spark_class), *arguments, "--host", "127.0.0.1", "--webui-port", "0"]
+        with (tmp_path / f"{name}.log").open("w") as log:
+            processes.append(subprocess.Popen(command, env=_environment(more), stdout=log, stderr=log))
+
+    try:
+        launch("master", "org.apache.spark.deploy.master.Master", "--port", str(port))
+        wait_for(lambda: "I have been elected leader" in (tmp_path / "master.log").read_text(), 60)
+        for at in range(2):
+            launch(
+                f"worker-{at}", "org.apache.spark.deploy.worker.Worker", master, "--cores", "1", "--memory", "1g",
+                "--work-dir", str(tmp_path / f"work-{at}"),
+            )  # fmt: skip
+        for at in range(2):
+            path = tmp_path / f"worker-{at}.log"
+            wait_for(lambda path=path: "Successfully registered with master" in path.read_text(), 60)
+        ended = braid(
+            "pipeline", "submit", "archive", "--master", master, "--bootstrap", broker.bootstrap,
+            "--path", str(tmp_path / "tables"), "--conf", "spark.driver.host=127.0.0.1", "--once", "--topics", topic,
+        )  # fmt: skip
+        assert ended.returncode == 0, ended.stderr[-4000:]
+        assert count(tmp_path / "tables", topic) == 1000
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def free_port() -> int:
+    with socket.socket() as tried:
+        tried.bind(("127.0.0.1", 0))
+        return int(tried.getsockname()[1])
+
+
+def _environment(more: Mapping[str, str]) -> dict[str, str]:
+    return {**os.environ, **more}
