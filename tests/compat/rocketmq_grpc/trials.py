@@ -6,6 +6,7 @@ A process of its own, because the client and a node do not share gRPC's threads 
 most of each is waiting.
 """
 
+import importlib
 import json
 import sys
 import threading
@@ -16,20 +17,19 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-from rocketmq import (  # type: ignore[import-untyped]  # it has no types
-    ClientConfiguration,
-    ConsumeResult,
-    Credentials,
-    FilterExpression,
-    Message,
-    MessageListener,
-    Producer,
-    PushConsumer,
-    SimpleConsumer,
-    TransactionChecker,
-    TransactionResolution,
-)
-from rocketmq.v5.model.filter_expression import FilterType  # type: ignore[import-untyped]
+_client: Any = importlib.import_module("rocketmq")  # it has no types
+ClientConfiguration: Any = _client.ClientConfiguration
+ConsumeResult: Any = _client.ConsumeResult
+Credentials: Any = _client.Credentials
+FilterExpression: Any = _client.FilterExpression
+Message: Any = _client.Message
+MessageListener: Any = _client.MessageListener
+Producer: Any = _client.Producer
+PushConsumer: Any = _client.PushConsumer
+SimpleConsumer: Any = _client.SimpleConsumer
+TransactionChecker: Any = _client.TransactionChecker
+TransactionResolution: Any = _client.TransactionResolution
+FilterType: Any = importlib.import_module("rocketmq.v5.model.filter_expression").FilterType
 
 ADDRESS, PREFIX = sys.argv[1:3]
 LIMIT_S = 45.0
@@ -110,6 +110,15 @@ def take(consumer: Any, count: int, *, limit_s: float = LIMIT_S) -> list[Any]:
             taken.append(given)
             consumer.ack(given)
     return taken
+
+
+def received(consumer: Any) -> list[Any]:
+    """The first messages that come, not acknowledged."""
+    deadline = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline:
+        if given := consumer.receive(1, 60):
+            return list(given)
+    return []
 
 
 def until(condition: Callable[[], bool], limit_s: float = LIMIT_S) -> bool:
@@ -238,14 +247,12 @@ def invisible() -> Found:
         simple(f"{PREFIX}-invisible-readers", f"{PREFIX}-invisible") as reader,
     ):
         sender.send(message(f"{PREFIX}-invisible", "again"))
-        given: list[Any] = []
-        until(lambda: bool(given) or bool(given.extend(reader.receive(1, 60) or [])))
+        given = received(reader)
         first = given[0].receipt_handle
         began = time.time()
         reader.change_invisible_duration(given[0], 3)
         changed = given[0].receipt_handle
-        again: list[Any] = []
-        until(lambda: bool(again) or bool(again.extend(reader.receive(1, 60) or [])))
+        again = received(reader)
         waited = time.time() - began
         refused = ""
         try:

@@ -46,7 +46,7 @@ def findings(ended: Any) -> dict[str, dict[str, str]]:
 def test_a_fit_machine_gets_a_line_for_each_check_and_status_0(braid: Braid, tmp_path: Path) -> None:
     listeners = [part for name in ("http", "kafka", "rocketmq", "rocketmq-grpc") for part in (f"--{name}", FREE)]
     ended = braid("doctor", "--data", str(tmp_path / "new"), *listeners)
-    checks = [line[6:21].strip() for line in ended.out.splitlines() if not line.startswith(" ")]
+    checks = [line[6:24].strip() for line in ended.out.splitlines() if not line.startswith(" ")]
     assert ended.status == 0, ended.out
     assert checks == [
         "python", "file limits", "data folder", "disk space", "file system", "sync",

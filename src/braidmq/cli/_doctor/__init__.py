@@ -60,8 +60,8 @@ class Shown(Protocol):
 def print_finding(finding: Shown) -> None:
     """One line, and another for what is to be done."""
     line = Text.assemble(
-        (f"{finding.standing:<4}", _COLOURS[finding.standing]), f"  {finding.check:<15}  {finding.found}"
+        (f"{finding.standing:<4}", _COLOURS[finding.standing]), f"  {finding.check:<18}  {finding.found}"
     )
     if finding.advice:
-        line.append(f"\n{'':<23}to do: {finding.advice}")
+        line.append(f"\n{'':<26}to do: {finding.advice}")
     Console(soft_wrap=True).print(line)
