@@ -73,19 +73,31 @@ def broker_address(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def go_client(require_tool: Callable[[str, str], object], tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The program of tests/compat/rocketmq_go, built; its module comes by version from Go's proxy."""
-    require_tool("go", "builds the programs with RocketMQ's Go client")
-    program = tmp_path_factory.mktemp("go") / "client"
-    environment = os.environ | {"GOFLAGS": "-mod=mod -buildvcs=false"}
-    built = subprocess.run(
-        ["go", "build", "-o", str(program), "."],
-        cwd=HERE / "rocketmq_go", env=environment, capture_output=True, text=True, timeout=GO_LIMIT_S, check=False,
-    )  # fmt: skip
-    if built.returncode != 0 and os.environ.get("CI") != "true":
-        pytest.skip(f"the Go client could not be built: {built.stderr[-1000:]}")
-    assert built.returncode == 0, built.stderr
-    return str(program)
+def build_go(
+    require_tool: Callable[[str, str], object], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], str]:
+    """The program of a folder here, built; its modules come by version from Go's proxy."""
+
+    def build(folder: str) -> str:
+        require_tool("go", "builds the programs with RocketMQ's Go clients")
+        program = tmp_path_factory.mktemp("go") / "client"
+        environment = os.environ | {"GOFLAGS": "-mod=mod -buildvcs=false"}
+        built = subprocess.run(
+            ["go", "build", "-o", str(program), "."],
+            cwd=HERE / folder, env=environment, capture_output=True, text=True, timeout=GO_LIMIT_S, check=False,
+        )  # fmt: skip
+        if built.returncode != 0 and os.environ.get("CI") != "true":
+            pytest.skip(f"the Go client could not be built: {built.stderr[-1000:]}")
+        assert built.returncode == 0, built.stderr
+        return str(program)
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def go_client(build_go: Callable[[str], str]) -> str:
+    """The program of tests/compat/rocketmq_go."""
+    return build_go("rocketmq_go")
 
 
 @pytest.fixture(scope="session")

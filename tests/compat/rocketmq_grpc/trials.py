@@ -6,7 +6,6 @@ A process of its own, because the client and a node do not share gRPC's threads 
 most of each is waiting.
 """
 
-import importlib
 import json
 import sys
 import threading
@@ -17,19 +16,20 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-_client: Any = importlib.import_module("rocketmq")  # it has no types
-ClientConfiguration: Any = _client.ClientConfiguration
-ConsumeResult: Any = _client.ConsumeResult
-Credentials: Any = _client.Credentials
-FilterExpression: Any = _client.FilterExpression
-Message: Any = _client.Message
-MessageListener: Any = _client.MessageListener
-Producer: Any = _client.Producer
-PushConsumer: Any = _client.PushConsumer
-SimpleConsumer: Any = _client.SimpleConsumer
-TransactionChecker: Any = _client.TransactionChecker
-TransactionResolution: Any = _client.TransactionResolution
-FilterType: Any = importlib.import_module("rocketmq.v5.model.filter_expression").FilterType
+from rocketmq import (  # type: ignore[attr-defined]  # a bench of ours has the same name
+    ClientConfiguration,
+    ConsumeResult,
+    Credentials,
+    FilterExpression,
+    Message,
+    MessageListener,
+    Producer,
+    PushConsumer,
+    SimpleConsumer,
+    TransactionChecker,
+    TransactionResolution,
+)
+from rocketmq.v5.model.filter_expression import FilterType  # type: ignore[import-untyped]
 
 ADDRESS, PREFIX = sys.argv[1:3]
 LIMIT_S = 45.0
@@ -112,13 +112,12 @@ def take(consumer: Any, count: int, *, limit_s: float = LIMIT_S) -> list[Any]:
     return taken
 
 
-def received(consumer: Any) -> list[Any]:
-    """The first messages that come, not acknowledged."""
+def one(consumer: Any) -> Any:
     deadline = time.monotonic() + LIMIT_S
     while time.monotonic() < deadline:
         if given := consumer.receive(1, 60):
-            return list(given)
-    return []
+            return given[0]
+    raise AssertionError("no message came")
 
 
 def until(condition: Callable[[], bool], limit_s: float = LIMIT_S) -> bool:
@@ -247,20 +246,20 @@ def invisible() -> Found:
         simple(f"{PREFIX}-invisible-readers", f"{PREFIX}-invisible") as reader,
     ):
         sender.send(message(f"{PREFIX}-invisible", "again"))
-        given = received(reader)
-        first = given[0].receipt_handle
+        given = one(reader)
+        first = given.receipt_handle
         began = time.time()
-        reader.change_invisible_duration(given[0], 3)
-        changed = given[0].receipt_handle
-        again = received(reader)
+        reader.change_invisible_duration(given, 3)
+        changed = given.receipt_handle
+        again = one(reader)
         waited = time.time() - began
         refused = ""
         try:
-            reader.ack(given[0])
+            reader.ack(given)
         except Exception as error:
             refused = str(error)
-        reader.ack(again[0])
-    attempts = [given[0].delivery_attempt, again[0].delivery_attempt]
+        reader.ack(again)
+    attempts = [given.delivery_attempt, again.delivery_attempt]
     return {"changed": first != changed, "waited": waited, "attempts": attempts, "refused": refused}
 
 

@@ -27,7 +27,8 @@ class Port:
         self.advertised: Address | None = None
         """Where clients are sent in any case."""
         self.store_host = Host.of("127.0.0.1", 0)
-        self.peer_of: PeerOf = _peer
+        self.peer_of: PeerOf = lambda _: Address("", 0)
+        """Who is behind what gRPC says of its peer; the front knows."""
 
     def listens_at(self, bound: Address, advertised: Address | None) -> None:
         self.address, self.advertised = bound, advertised
@@ -63,9 +64,3 @@ class Call:
         left_s = self.context.time_remaining()
         wait_s = min(max(asked_s, 0.0), longest_s)
         return wait_s if left_s is None else max(min(wait_s, left_s - margin_s), 0.0)
-
-
-def _peer(text: str) -> Address:
-    """What gRPC says of a peer, such as `ipv4:127.0.0.1:5000`."""
-    host, _, port = text.partition(":")[2].rpartition(":")
-    return Address(host.strip("[]%5BD"), int(port) if port.isdigit() else 0)
