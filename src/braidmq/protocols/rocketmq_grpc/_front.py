@@ -9,11 +9,12 @@ import asyncio
 import contextlib
 import socket
 import ssl
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, cast
 
 import structlog
 
+from braidmq.model.errors import ListenFailed
 from braidmq.protocols.listener import Address
 
 FIRST_BYTE_S: Final = 10.0
@@ -26,9 +27,16 @@ _logger = structlog.get_logger(__name__)
 
 
 class Front:
-    """`tls` is None where only plain connections are taken."""
+    """`behind` says where gRPC's server is. `tls` is None where only plain connections are taken. Both may take a while
+    when they are asked first."""
 
-    def __init__(self, behind: Address, tls: ssl.SSLContext | None, *, connections_max: int) -> None:
+    def __init__(
+        self,
+        behind: Callable[[], Awaitable[Address]],
+        tls: Callable[[], Awaitable[ssl.SSLContext]] | None,
+        *,
+        connections_max: int,
+    ) -> None:
         self._behind = behind
         self._tls = tls
         self._connections_max = connections_max
@@ -84,17 +92,18 @@ class Front:
 
     async def _serve(self, accepted: socket.socket, peer: Address) -> None:
         """From the first byte to the last."""
-        with contextlib.closing(accepted), contextlib.suppress(OSError, TimeoutError):
+        with contextlib.closing(accepted), contextlib.suppress(OSError, TimeoutError, ListenFailed):
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             async with asyncio.timeout(FIRST_BYTE_S):
                 first = await _first_byte(accepted)
             if first is None or (first == TLS_HANDSHAKE and self._tls is None):
                 return
-            await self._join(accepted, peer, self._tls if first == TLS_HANDSHAKE else None)
+            tls = await self._tls() if first == TLS_HANDSHAKE and self._tls is not None else None
+            await self._join(accepted, peer, tls)
 
     async def _join(self, accepted: socket.socket, peer: Address, tls: ssl.SSLContext | None) -> None:
         loop = asyncio.get_running_loop()
-        behind, inner = await loop.create_connection(_Pipe, *self._behind)
+        behind, inner = await loop.create_connection(_Pipe, *await self._behind())
         port = behind.get_extra_info("sockname")[1]
         self._peers[port] = peer
         outer = _Pipe()

@@ -1,33 +1,31 @@
-"""The listener: gRPC's server behind the front."""
+"""The listener: the front, and behind it, from the first client on, gRPC's server.
+
+A node that no such client comes to does not load gRPC, which takes some 30 MB.
+"""
 
 import asyncio
+import importlib
 import ssl
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final
-
-import grpc
-import grpc.aio
+from typing import TYPE_CHECKING, Final
 
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.model.errors import ListenFailed
 from braidmq.protocols.listener import Address, Endpoint, bind, bound_addresses
-from braidmq.protocols.rocketmq_grpc._call import Port
-from braidmq.protocols.rocketmq_grpc._checks import TelemetryChecks
-from braidmq.protocols.rocketmq_grpc._clients import Clients
 from braidmq.protocols.rocketmq_grpc._front import Front
-from braidmq.protocols.rocketmq_grpc._service import Service
-from braidmq.protocols.rocketmq_grpc._services import GrpcServices
+from braidmq.protocols.rocketmq_grpc._services import GrpcLimits, GrpcServices
 
-METADATA_BYTES_MAX: Final = 16 << 10
-PING_EVERY_MS: Final = 60_000
-PING_WAIT_MS: Final = 20_000
-EXPIRE_S: Final = 10.0
+if TYPE_CHECKING:
+    from braidmq.protocols.rocketmq_grpc._server import GrpcServer
 
 MakeTls = Callable[[], ssl.SSLContext]
 
+_SERVER: Final = "braidmq.protocols.rocketmq_grpc._server"
+
 
 class RocketMQGrpcListener:
-    """See `protocols.listener.Listener`. `make_tls` is None where only plain connections are taken."""
+    """See `protocols.listener.Listener`. `make_tls` is None where only plain connections are taken; with `tls_at_once`
+    it is called at the start, and else when the first client wants it."""
 
     name = "rocketmq_grpc"
 
@@ -35,86 +33,68 @@ class RocketMQGrpcListener:
         self,
         endpoints: Iterable[Endpoint],
         services: GrpcServices,
+        limits: GrpcLimits,
         *,
         make_tls: MakeTls | None,
-        request_bytes_max: int,
-        connections_max: int,
-        calls_max: int,
+        tls_at_once: bool = True,
     ) -> None:
         self._endpoints = tuple(endpoints)
+        self._services = services
+        self._limits = limits
         self._make_tls = make_tls
-        self._request_bytes_max = request_bytes_max
-        self._connections_max = connections_max
-        self._calls_max = calls_max
-        self._clients = Clients(services.members, clients_max=connections_max)
-        self._port = Port(services, self._clients)
-        self._service = Service(self._port)
+        self._tls_at_once = tls_at_once
+        self._tls: ssl.SSLContext | None = None
         self._front: Front | None = None
-        self._server: grpc.aio.Server | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        services.halves.ask_through(TelemetryChecks(services.members, self._port))
+        self._server: GrpcServer | None = None
+        self._behind: Address | None = None
+        self._opening = asyncio.Lock()
+        self._addresses: list[Address] = []
 
     async def start(self) -> tuple[Address, ...]:
-        tls = None if self._make_tls is None else await asyncio.to_thread(self._tls)
+        if self._make_tls is not None and self._tls_at_once:
+            await self._own_tls()
         bound = [(await bind(self.name, endpoint.listen), endpoint) for endpoint in self._endpoints]
-        self._server = grpc.aio.server(options=self._options(), maximum_concurrent_rpcs=self._calls_max)
-        self._server.add_generic_rpc_handlers((self._service.handler(),))
-        behind = Address("127.0.0.1", self._server.add_insecure_port("127.0.0.1:0"))
-        await self._server.start()
-        self._front = Front(behind, tls, connections_max=self._connections_max)
-        self._port.peer_of = self._front.peer_of
-        addresses: list[Address] = []
-        for sockets, endpoint in bound:
-            addresses += bound_addresses(sockets)
+        tls = None if self._make_tls is None else self._own_tls
+        self._front = Front(self._open, tls, connections_max=self._limits.connections_max)
+        for sockets, _ in bound:
+            self._addresses += bound_addresses(sockets)
             self._front.start(sockets)
-            if endpoint is self._endpoints[0]:
-                self._port.listens_at(addresses[0], endpoint.advertised)
-        self._expire_later()
-        return tuple(addresses)
+        return tuple(self._addresses)
 
-    def _tls(self) -> ssl.SSLContext:
-        assert self._make_tls is not None
-        try:
-            return self._make_tls()
-        except (OSError, ValueError) as error:
-            raise ListenFailed(f"the certificate for {self.name} cannot be used: {error}") from error
+    async def _open(self) -> Address:
+        """Where gRPC's server is, which is started now if it is not there yet."""
+        async with self._opening:
+            if self._behind is None:
+                assert self._front is not None
+                module = await asyncio.to_thread(importlib.import_module, _SERVER)
+                server: GrpcServer = module.GrpcServer(self._services, self._limits, self._front.peer_of)
+                server.port.listens_at(self._addresses[0], self._endpoints[0].advertised)
+                self._behind = await server.start()
+                self._server = server
+            return self._behind
 
-    def _options(self) -> list[tuple[str, int]]:
-        """Clients ping as they like, some of them without a call; who does not answer our pings has gone."""
-        return [
-            ("grpc.max_receive_message_length", self._request_bytes_max),
-            ("grpc.max_send_message_length", -1),
-            ("grpc.max_metadata_size", METADATA_BYTES_MAX),
-            ("grpc.absolute_max_metadata_size", METADATA_BYTES_MAX),
-            ("grpc.http2.min_ping_interval_without_data_ms", 0),
-            ("grpc.http2.max_ping_strikes", 0),
-            ("grpc.keepalive_permit_without_calls", 1),
-            ("grpc.keepalive_time_ms", PING_EVERY_MS),
-            ("grpc.keepalive_timeout_ms", PING_WAIT_MS),
-            ("grpc.http2.max_pings_without_data", 0),
-            ("grpc.so_reuseport", 0),
-        ]
-
-    def _expire_later(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(EXPIRE_S, self._expire)
-
-    def _expire(self) -> None:
-        self._clients.expire()
-        self._expire_later()
+    async def _own_tls(self) -> ssl.SSLContext:
+        """Raises ListenFailed."""
+        if self._tls is None:
+            assert self._make_tls is not None
+            try:
+                self._tls = await asyncio.to_thread(self._make_tls)
+            except (OSError, ValueError) as error:
+                raise ListenFailed(f"the certificate for {self.name} cannot be used: {error}") from error
+        return self._tls
 
     def stop_accepting(self) -> None:
         if self._front is not None:
             self._front.stop_accepting()
 
     async def drain(self, timeout_s: float) -> None:
-        await self._service.idle(timeout_s)
+        if self._server is not None:
+            await self._server.drain(timeout_s)
 
     async def close(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
         server, self._server = self._server, None
         if server is not None:
-            await server.stop(None)
+            await server.close()
         if self._front is not None:
             await self._front.close()
 
@@ -122,7 +102,5 @@ class RocketMQGrpcListener:
         """Who is connected, and what they ask."""
         connected = 0 if self._front is None else len(self._front)
         yield Metric("braid_rocketmq_grpc_connections", MetricKind.GAUGE, "Connections of gRPC clients.", connected)
-        yield Metric("braid_rocketmq_grpc_clients", MetricKind.GAUGE, "gRPC clients known.", len(self._clients))
-        for name, count in sorted(self._service.requests.items()):
-            labels = {"request": name}
-            yield Metric("braid_rocketmq_grpc_requests", MetricKind.COUNTER, "Calls, by name.", count, labels)
+        if self._server is not None:
+            yield from self._server.metrics()

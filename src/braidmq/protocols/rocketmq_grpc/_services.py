@@ -42,3 +42,11 @@ class GrpcServices(NamedTuple):
     retries: Retries
     resets: ResetBoard
     outlet: Outlet
+
+
+class GrpcLimits(NamedTuple):
+    """How much clients may ask for."""
+
+    request_bytes_max: int
+    connections_max: int
+    calls_max: int
