@@ -105,6 +105,7 @@ class CursorWorld:
         self.graveyard = Graveyard()
         self.resets = ResetBoard(self.clock)
         self.topic = Topic(id=uuid4(), name="orders", partition_numbers=NUMBERS, retention_ms=-1)
+        self.offsets = MemoryOffsets(self.log)
         self.listeners: list[Callable[[Change], None]] = []
         self.cursors = self._born()
         self.written: dict[tuple[int, int], bytes] = {}
@@ -122,7 +123,7 @@ class CursorWorld:
             self,
             self.log,
             Puller(self.log),
-            MemoryOffsets(self.log),
+            self.offsets,
             self.resets,
             self.graveyard,
             self.rows,

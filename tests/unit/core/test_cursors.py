@@ -9,7 +9,7 @@ from braidmq.core.cursors import Ask, Beginning, CursorLimits, Delivered, Receip
 from braidmq.core.filters import tag_filter
 from braidmq.log import GroupOffset
 from braidmq.model import TAG_HEADER, Topic
-from braidmq.model.errors import HandleExpired, InvalidHandle, TooManyReceivers, UnknownPartition
+from braidmq.model.errors import HandleExpired, InvalidHandle, TooManyReceivers, UnknownMember, UnknownPartition
 from braidmq.records import Record, build_batch
 from braidmq.store import TopicChanged
 from contract.harness import BEGAN_MS
@@ -484,4 +484,21 @@ async def test_rows_that_cannot_be_kept_are_kept_whole_later(world: CursorWorld)
     await world.peace()
     await world.die()
     await world.go_on(INVISIBLE_MS)
+    assert values(await world.receive()) == [b"b"]
+
+
+async def test_offsets_that_cannot_be_committed_keep_nobody_from_going_on(
+    world: CursorWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: object, **__: object) -> None:
+        raise UnknownMember
+
+    monkeypatch.setattr(world.offsets, "commit", refuse)
+    await world.write(1, b"a", b"b")
+    first, _ = await world.receive()
+    world.acknowledge(first.receipt)
+    for _ in range(5):
+        await world.go_on(2_000)
+    assert len(world.rows.changes[GROUP.name, 1]) < 4, "nothing is kept again and again"
+    await world.die()
     assert values(await world.receive()) == [b"b"]

@@ -677,13 +677,14 @@ class Cursors:
         try:
             if changes:
                 await self._rows.keep(changes)
-            await self._commit(self._due_commits())
         except BraidError as error:
             _logger.warning("cursors_not_kept", code=error.code, reason=error.message)
             self._forgotten |= forgotten
             for place, kept in saved:
                 kept.changes = CHANGES_MAX  # what was not kept is in the next whole picture
                 self._unsaved.add(place)
+            return
+        await self._commit(self._due_commits())
 
     def _change_of(self, place: _Place, kept: _Kept) -> CursorChange:
         if kept.changes >= CHANGES_MAX:
@@ -711,6 +712,8 @@ class Cursors:
             offsets = {number: GroupOffset(kept.committing or 0) for number, kept in cursors.items()}
             try:
                 await self._offsets.commit(group, None, offsets)
+            except BraidError as error:  # such as a group whose members hold its offsets; the cursors go on without
+                _logger.info("how far a group has come was not committed", group=group, reason=error.message)
             finally:
                 for number, kept in cursors.items():
                     kept.committed, kept.committing = self._committed(group, number), None
