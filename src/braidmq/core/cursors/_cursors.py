@@ -9,13 +9,14 @@ whoever looks at groups sees these like all others. If somebody else moves that 
 import asyncio
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, Protocol
 from uuid import UUID
 
 import structlog
 
 from braidmq.core.cursors._cursor import NO_LANE, Cursor, Found, OpenMessage
+from braidmq.core.cursors._keeping import Keeping, Kept, Offsets, Place, Rows
 from braidmq.core.cursors._line import Line
 from braidmq.core.cursors._seals import Seals
 from braidmq.core.cursors._words import Ask, Beginning, CursorLimits, CursorView, Delivered, Receipt
@@ -26,7 +27,7 @@ from braidmq.core.metrics import Metric, MetricKind
 from braidmq.core.pull import Puller
 from braidmq.core.timing import Clock
 from braidmq.core.trace import UNTRACED, Tracer
-from braidmq.log import GroupOffset, Log
+from braidmq.log import Log
 from braidmq.model import DEFAULT_INSTANCE, SHARDING_KEY_HEADER, BraidError, Group, Topic, TraceKind
 from braidmq.model.errors import (
     HandleExpired,
@@ -37,12 +38,8 @@ from braidmq.model.errors import (
     UnknownPartition,
 )
 from braidmq.records import Record
-from braidmq.store import Change, CursorChange, GroupChanged, TopicChanged
+from braidmq.store import Change, GroupChanged, TopicChanged
 
-KEEP_AFTER_MS: Final = 50
-COMMIT_EVERY_MS: Final = 1000
-CHANGES_MAX: Final = 100
-"""After so many changes of a cursor a whole picture is kept instead."""
 REMEMBERED_MAX: Final = 10_000
 """How many batches are remembered for receivers who ask again."""
 BURY_RETRY_MS: Final = 1000
@@ -61,53 +58,12 @@ class Catalog(Protocol):
     def subscribe(self, callback: Callable[[Change], None]) -> Callable[[], None]: ...
 
 
-class Offsets(Protocol):
-    """Who keeps offsets of groups; see `core.groups.Groups`."""
-
-    async def commit(
-        self, group: str, member: None, offsets: Mapping[int, GroupOffset], *, client: str = ""
-    ) -> None: ...
-
-    def offsets(self, group: str) -> Mapping[int, GroupOffset]: ...
-
-
 class Undertaker(Protocol):
     """Who brings messages to the dead letters; see `core.retry.Retries`."""
 
     async def send_back(
         self, group: str, number: int, offset: int, *, delay_ms: int | None = None, attempts: int | None = None
     ) -> Any: ...
-
-
-class Rows(Protocol):
-    """Where cursors outlive the process; see `store.CursorRows`."""
-
-    async def load(self) -> Mapping[tuple[str, int], Sequence[bytes]]: ...
-
-    async def keep(self, changes: Sequence[CursorChange]) -> None: ...
-
-
-class _Place(NamedTuple):
-    group: str
-    number: int
-
-
-class _Kept:
-    """What surrounds a cursor."""
-
-    __slots__ = ("changes", "committed", "committed_ms", "committing", "cursor", "is_reading", "topic_id")
-
-    def __init__(self, cursor: Cursor, committed: int | None) -> None:
-        self.cursor = cursor
-        self.committed = committed
-        """The group's offset as it was when we looked last, or as we set it."""
-        self.committing: int | None = None
-        """What it is being set to by us."""
-        self.committed_ms = 0.0
-        self.changes = CHANGES_MAX
-        """How many were kept since the last whole picture; a new cursor begins with one."""
-        self.is_reading = False
-        self.topic_id: UUID | None = None
 
 
 class _Bag:
@@ -151,26 +107,19 @@ class Cursors:
         self._catalog = catalog
         self._log = log
         self._puller = puller
-        self._offsets = offsets
         self._resets = resets
         self._undertaker = undertaker
-        self._rows = rows
         self._clock = clock
         self._seals = Seals(secret)
         self._limits = limits or CursorLimits()
         self._tracer = tracer
         self._began_ms = clock.now_ms() - clock.passed_ms()
-        self._kept: dict[_Place, _Kept] = {}
+        self._keeping = Keeping(rows, offsets, clock)
+        self._kept = self._keeping.kept
         self._open_counts: dict[str, int] = {}
         self._lines: dict[tuple[str, UUID], Line] = {}
         self._turns: dict[tuple[str, UUID], int] = {}
         self._remembered: OrderedDict[tuple[str, str], list[Delivered]] = OrderedDict()
-        self._unsaved: set[_Place] = set()
-        self._uncommitted: set[_Place] = set()
-        """Whose floor has changed since it was committed, perhaps."""
-        self._forgotten: set[_Place] = set()
-        self._saving: asyncio.Task[None] | None = None
-        self._pausing = asyncio.Event()
         self._burials: set[asyncio.Task[None]] = set()
         self._closing = False
         self._counts = dict.fromkeys(_COUNTERS, 0)
@@ -178,12 +127,9 @@ class Cursors:
 
     async def open(self) -> None:
         """Take up what the last life of this node has left."""
-        for (group, number), changes in (await self._rows.load()).items():
-            cursor = Cursor.restored(changes, renewal_ms=self._limits.renewal_ms)
-            kept = _Kept(cursor, self._committed(group, number))
-            kept.changes = len(changes)
-            self._kept[_Place(group, number)] = kept
-            self._count_open(group, cursor.open_count)
+        await self._keeping.load(renewal_ms=self._limits.renewal_ms)
+        for place, kept in self._kept.items():
+            self._count_open(place.group, kept.cursor.open_count)
 
     async def close(self) -> None:
         """Receivers go with nothing; what is known is kept."""
@@ -193,10 +139,7 @@ class Cursors:
             await line.close()
         if self._burials:
             await asyncio.wait(self._burials)
-        self._pausing.set()
-        if self._saving is not None:
-            await asyncio.wait((self._saving,))
-        await self._save()
+        await self._keeping.close()
 
     def now_ms(self) -> int:
         """The time of day when this began, and what has passed since: it does not jump when the clock is set."""
@@ -223,7 +166,7 @@ class Cursors:
     def acknowledge(self, group: str, receipt: Receipt) -> None:
         """The message is done. Raises InvalidHandle, HandleExpired."""
         kept, message = self._message_of(group, receipt)
-        self._finish(_Place(group, receipt.number), kept, message)
+        self._finish(Place(group, receipt.number), kept, message)
         self._counts["acknowledged"] += 1
 
     def extend(self, group: str, receipt: Receipt, invisible_ms: int, *, counts: bool = True) -> Receipt:
@@ -233,20 +176,20 @@ class Cursors:
         kept, message = self._message_of(group, receipt)
         due_ms = self.now_ms() + max(invisible_ms, 0)
         (kept.cursor.extend if counts else kept.cursor.suspend)(message, due_ms)
-        self._changed(_Place(group, receipt.number), kept)
-        self._tell(_Place(group, receipt.number), kept)
+        self._changed(Place(group, receipt.number), kept)
+        self._tell(Place(group, receipt.number), kept)
         return self._seals.receipt(group, receipt.number, message.offset, message.serial)
 
     async def bury(self, group: str, receipt: Receipt) -> None:
         """Bring the message to the group's dead letters; done when it is there. Raises InvalidHandle, HandleExpired,
         and the errors of log and store."""
         kept, message = self._message_of(group, receipt)
-        await self._bury(_Place(group, receipt.number), kept, message)
+        await self._bury(Place(group, receipt.number), kept, message)
 
     def current(self, group: str, number: int, offset: int) -> Receipt:
         """The receipt of a message that is with a receiver now, for protocols whose receipts are shorter than ours and
         are compared with it. Raises HandleExpired."""
-        kept = self._kept.get(_Place(group, number))
+        kept = self._kept.get(Place(group, number))
         message = None if kept is None else kept.cursor.find(offset)
         if message is None or not message.is_out:
             raise HandleExpired
@@ -256,7 +199,7 @@ class Cursors:
         """New messages that a receiver would be given, with their partitions; they stay for others."""
         found: list[tuple[int, Record]] = []
         for partition, number in self._in_turn(ask):
-            kept = self._cursor(ask, _Place(ask.group, number))
+            kept = self._cursor(ask, Place(ask.group, number))
             count_max = ask.count_max - len(found)
             if count_max <= 0:
                 break
@@ -272,7 +215,7 @@ class Cursors:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + wait_s
         while True:
-            cursors = {number: self._cursor(ask, _Place(ask.group, number)).cursor for _, number in self._in_turn(ask)}
+            cursors = {number: self._cursor(ask, Place(ask.group, number)).cursor for _, number in self._in_turn(ask)}
             for cursor in cursors.values():
                 cursor.expire(self.now_ms())
             if any(self._has_any(number, cursor) for number, cursor in cursors.items()):
@@ -300,7 +243,7 @@ class Cursors:
 
     def lag(self, group: str, topic: Topic) -> int:
         """How many messages of the topic the group has not done; see `CursorView.lag`."""
-        found = ((number, self._kept.get(_Place(group, number))) for number in topic.partition_numbers)
+        found = ((number, self._kept.get(Place(group, number))) for number in topic.partition_numbers)
         return sum(
             kept.cursor.open_count + self._log.bounds(number).stable - kept.cursor.next
             for number, kept in found
@@ -331,7 +274,7 @@ class Cursors:
             labels = {"group": group}
             yield Metric("braid_cursors_open", MetricKind.GAUGE, "Messages given out and not done.", count, labels)
 
-    def _view(self, place: _Place, kept: _Kept) -> CursorView:
+    def _view(self, place: Place, kept: Kept) -> CursorView:
         cursor = kept.cursor
         end = self._log.bounds(place.number).stable
         return CursorView(
@@ -364,7 +307,7 @@ class Cursors:
         return numbers[first:] + numbers[:first]
 
     async def _collect_from(self, ask: Ask, partition: int, number: int, bag: _Bag) -> None:
-        place = _Place(ask.group, number)
+        place = Place(ask.group, number)
         kept = self._cursor(ask, place)
         cursor = kept.cursor
         cursor.expire(self.now_ms())
@@ -379,7 +322,7 @@ class Cursors:
             at_hand = found
 
     async def _give_ready(
-        self, ask: Ask, place: _Place, partition: int, kept: _Kept, bag: _Bag, at_hand: Mapping[int, Record]
+        self, ask: Ask, place: Place, partition: int, kept: Kept, bag: _Bag, at_hand: Mapping[int, Record]
     ) -> None:
         cursor = kept.cursor
         deliveries_max = self._deliveries_max(ask.group)
@@ -394,9 +337,9 @@ class Cursors:
     async def _give(
         self,
         ask: Ask,
-        place: _Place,
+        place: Place,
         partition: int,
-        kept: _Kept,
+        kept: Kept,
         message: OpenMessage,
         bag: _Bag,
         at_hand: Mapping[int, Record],
@@ -416,7 +359,7 @@ class Cursors:
         if message.attempts > 1:
             self._counts["redelivered"] += 1
 
-    async def _look_further(self, ask: Ask, place: _Place, kept: _Kept, bag: _Bag) -> dict[int, Record] | None:
+    async def _look_further(self, ask: Ask, place: Place, kept: Kept, bag: _Bag) -> dict[int, Record] | None:
         """Open the next messages that the group wants; None when there is nothing new."""
         cursor, number = kept.cursor, place.number
         count_max = bag.room
@@ -461,14 +404,14 @@ class Cursors:
         """What was given to somebody who has gone is ready at once, and was not delivered."""
         for delivered in batch:
             receipt = delivered.receipt
-            kept = self._kept.get(_Place(group, receipt.number))
+            kept = self._kept.get(Place(group, receipt.number))
             message = None if kept is None else kept.cursor.find(receipt.offset)
             if kept is None or message is None or message.serial != receipt.serial:
                 continue
             kept.cursor.suspend(message, 0)
             kept.cursor.expire(self.now_ms())
-            self._changed(_Place(group, receipt.number), kept)
-            self._tell(_Place(group, receipt.number), kept)
+            self._changed(Place(group, receipt.number), kept)
+            self._tell(Place(group, receipt.number), kept)
 
     def _deliveries_max(self, group: str) -> int:
         found = self._catalog.group(DEFAULT_INSTANCE, group)
@@ -493,7 +436,7 @@ class Cursors:
 
     # Dead letters.
 
-    def _begin_burial(self, place: _Place, kept: _Kept, message: OpenMessage) -> None:
+    def _begin_burial(self, place: Place, kept: Kept, message: OpenMessage) -> None:
         async def bury() -> None:
             try:
                 await self._bury(place, kept, message)
@@ -511,7 +454,7 @@ class Cursors:
         self._burials.add(task)
         task.add_done_callback(self._burials.discard)
 
-    async def _bury(self, place: _Place, kept: _Kept, message: OpenMessage) -> None:
+    async def _bury(self, place: Place, kept: Kept, message: OpenMessage) -> None:
         kept.cursor.extend(message, self.now_ms() + BURIAL_MS)
         serial = message.serial
         try:
@@ -532,10 +475,10 @@ class Cursors:
 
     # What is remembered.
 
-    def _message_of(self, group: str, receipt: Receipt) -> tuple[_Kept, OpenMessage]:
+    def _message_of(self, group: str, receipt: Receipt) -> tuple[Kept, OpenMessage]:
         if not self._seals.is_ours(group, receipt):
             raise InvalidHandle
-        kept = self._kept.get(_Place(group, receipt.number))
+        kept = self._kept.get(Place(group, receipt.number))
         message = None if kept is None else kept.cursor.find(receipt.offset)
         if kept is None or message is None or not message.is_out or message.serial != receipt.serial:
             raise HandleExpired
@@ -543,7 +486,7 @@ class Cursors:
             raise HandleExpired
         return kept, message
 
-    def _finish(self, place: _Place, kept: _Kept, message: OpenMessage) -> None:
+    def _finish(self, place: Place, kept: Kept, message: OpenMessage) -> None:
         was_full = self._open_counts.get(place.group, 0) >= self._limits.open_max
         kept.cursor.finish(message)
         self._count_open(place.group, -1)
@@ -551,10 +494,10 @@ class Cursors:
         if message.lane or was_full:
             self._tell(place, kept)
 
-    def _cursor(self, ask: Ask, place: _Place) -> _Kept:
+    def _cursor(self, ask: Ask, place: Place) -> Kept:
         """The group's cursor, made now if there is none, and moved to where somebody wants the group to be."""
         bounds = self._log.bounds(place.number)
-        committed = self._committed(*place)
+        committed = self._keeping.committed(place)
         moved_to = self._resets.pending(*place)
         if moved_to is not None:
             self._resets.withdraw(*place)
@@ -576,11 +519,11 @@ class Cursors:
             self._changed(place, kept)
         return kept
 
-    def _set(self, place: _Place, offset: int, committed: int | None) -> _Kept:
+    def _set(self, place: Place, offset: int, committed: int | None) -> Kept:
         before = self._kept.get(place)
         if before is not None:
             self._count_open(place.group, -before.cursor.open_count)
-        kept = self._kept[place] = _Kept(Cursor(offset, renewal_ms=self._limits.renewal_ms), committed)
+        kept = self._kept[place] = Kept(Cursor(offset, renewal_ms=self._limits.renewal_ms), committed)
         self._changed(place, kept)
         return kept
 
@@ -589,10 +532,6 @@ class Cursors:
         if beginning is Beginning.START or (beginning is Beginning.YOUNG and is_young(self._log, number)):
             return bounds.start
         return bounds.stable
-
-    def _committed(self, group: str, number: int) -> int | None:
-        found = self._offsets.offsets(group).get(number)
-        return None if found is None else found.offset
 
     def _count_open(self, group: str, change: int) -> None:
         count = self._open_counts.get(group, 0) + change
@@ -609,13 +548,10 @@ class Cursors:
         elif isinstance(change, GroupChanged) and change.new is None and change.old is not None:
             self._forget([place for place in self._kept if place.group == change.old.name])
 
-    def _forget(self, places: Iterable[_Place]) -> None:
+    def _forget(self, places: Iterable[Place]) -> None:
         for place in places:
-            kept = self._kept.pop(place)
+            kept = self._keeping.forget(place)
             self._count_open(place.group, -kept.cursor.open_count)
-            self._unsaved.discard(place)
-            self._forgotten.add(place)
-            self._save_soon()
 
     # Lines.
 
@@ -631,92 +567,17 @@ class Cursors:
     def _due_in_ms(self, ask: Ask) -> float | None:
         """When something comes back that this receiver may have."""
         numbers = ask.topic.partition_numbers if ask.partition is None else [ask.topic.partition_numbers[ask.partition]]
-        cursors = (self._kept.get(_Place(ask.group, number)) for number in numbers)
+        cursors = (self._kept.get(Place(ask.group, number)) for number in numbers)
         dues = [due for kept in cursors if kept is not None and (due := kept.cursor.next_due_ms) is not None]
         return min(dues) - self.now_ms() if dues else None
 
-    # What outlives the process.
+    def _changed(self, place: Place, kept: Kept) -> None:
+        self._keeping.changed(place, kept)
 
-    def _changed(self, place: _Place, kept: _Kept) -> None:
-        if self._kept.get(place) is kept:
-            self._forgotten.discard(place)
-            self._unsaved.add(place)
-            self._save_soon()
-
-    def _tell(self, place: _Place, kept: _Kept) -> None:
+    def _tell(self, place: Place, kept: Kept) -> None:
         """Something may have become ready, or will sooner than was thought."""
         if kept.topic_id is not None and (line := self._lines.get((place.group, kept.topic_id))) is not None:
             line.tell()
-
-    def _save_soon(self) -> None:
-        if self._saving is None and not self._closing:
-            self._saving = asyncio.create_task(self._save_in_a_moment())
-
-    async def _save_in_a_moment(self) -> None:
-        try:
-            while (self._unsaved or self._forgotten or self._uncommitted) and not self._closing:
-                await self._pause()
-                await self._save()
-        finally:
-            self._saving = None
-
-    async def _pause(self) -> None:
-        """A moment, in which more comes together."""
-        self._pausing = asyncio.Event()
-        timer = self._clock.call_later(KEEP_AFTER_MS, self._pausing.set)
-        await self._pausing.wait()
-        timer.cancel()
-
-    async def _save(self) -> None:
-        places, self._unsaved = self._unsaved, set()
-        forgotten, self._forgotten = self._forgotten, set()
-        changes = [CursorChange(*place, None) for place in forgotten]
-        saved = [(place, self._kept[place]) for place in places if place in self._kept]
-        changes += [self._change_of(place, kept) for place, kept in saved]
-        self._uncommitted |= places
-        try:
-            if changes:
-                await self._rows.keep(changes)
-        except BraidError as error:
-            _logger.warning("cursors_not_kept", code=error.code, reason=error.message)
-            self._forgotten |= forgotten
-            for place, kept in saved:
-                kept.changes = CHANGES_MAX  # what was not kept is in the next whole picture
-                self._unsaved.add(place)
-            return
-        await self._commit(self._due_commits())
-
-    def _change_of(self, place: _Place, kept: _Kept) -> CursorChange:
-        if kept.changes >= CHANGES_MAX:
-            kept.changes = 1
-            return CursorChange(*place, kept.cursor.snapshot(), is_whole=True)
-        kept.changes += 1
-        return CursorChange(*place, kept.cursor.take_changes())
-
-    def _due_commits(self) -> list[tuple[_Place, _Kept]]:
-        self._uncommitted &= self._kept.keys()
-        before_ms = self._clock.passed_ms() - COMMIT_EVERY_MS
-        found = [(place, self._kept[place]) for place in self._uncommitted]
-        return [each for each in found if self._closing or each[1].committed_ms <= before_ms]
-
-    async def _commit(self, saved: Iterable[tuple[_Place, _Kept]]) -> None:
-        """Tell how far groups have come, where that has changed."""
-        by_group: dict[str, dict[int, _Kept]] = {}
-        for place, kept in saved:
-            self._uncommitted.discard(place)
-            if self._committed(*place) == kept.committed != kept.cursor.floor:
-                kept.committing = kept.cursor.floor
-                kept.committed_ms = self._clock.passed_ms()
-                by_group.setdefault(place.group, {})[place.number] = kept
-        for group, cursors in by_group.items():
-            offsets = {number: GroupOffset(kept.committing or 0) for number, kept in cursors.items()}
-            try:
-                await self._offsets.commit(group, None, offsets)
-            except BraidError as error:  # such as a group whose members hold its offsets; the cursors go on without
-                _logger.info("how far a group has come was not committed", group=group, reason=error.message)
-            finally:
-                for number, kept in cursors.items():
-                    kept.committed, kept.committing = self._committed(group, number), None
 
 
 _COUNTERS: Final = {
