@@ -42,7 +42,7 @@ def rocketmq_broker(tmp_path_factory: pytest.TempPathFactory, wait_for: WaitFor)
     """A node for RocketMQ and Kafka clients together."""
     folder = tmp_path_factory.mktemp("rocketmq-broker")
     arguments = ["--data", str(folder / "data"), "--http", "off", "--kafka", "127.0.0.1:0", "--flush", "interval"]
-    arguments += ["--rocketmq", "127.0.0.1:0"]
+    arguments += ["--rocketmq", "127.0.0.1:0", "--rocketmq-grpc", "127.0.0.1:0"]
     environment = {"BRAID_ROCKETMQ_BROKER_LISTEN": f"127.0.0.1:{free_port_above_another()}"}
     node = RunningNode(folder, arguments, environment, wait_for).wait_ready()
     yield node

@@ -1,16 +1,19 @@
 """The matrix: what each client writes, each other reads, and finds the same in it.
 
-Kafka's Java client, confluent-kafka, RocketMQ's Java client and RocketMQ's Go client each write the same thirteen
-messages into a topic of their own; then each of them reads all four topics. Body and properties are the same for all;
+Kafka's Java client, confluent-kafka, RocketMQ's Java and Go clients, and RocketMQ's Python client over gRPC each write
+the same thirteen messages into a topic of their own; then each of them reads all topics. Body and properties are the
+same for all;
 tag and keys are headers for Kafka clients; the record key is the sharding key, or else the first of the keys; a
 message's time is when it was born; what was written in order is in order in each partition.
 """
 
 import json
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import groupby
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
 import pytest
@@ -22,7 +25,10 @@ from running_node import RunningNode
 ODD_TEXT = 'na\u00efve \u4e2d\u6587 \U0001f600 =;|"\\ \t end'
 COUNT = 12
 READ_LIMIT_S = 60
-CLIENTS = ("kafka-java", "confluent-kafka", "rocketmq-java", "rocketmq-go")
+GRPC_PROGRAM = Path(__file__).parent / "rocketmq_grpc" / "matrix.py"
+BY_OFFSET = ("kafka-java", "confluent-kafka", "rocketmq-java", "rocketmq-go")
+CLIENTS = (*BY_OFFSET, "rocketmq-grpc")
+"""The last one reads message by message, and does not tell where a message lies."""
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("matrix")]
 
@@ -77,7 +83,7 @@ class Program:
         if "tags" in facts:
             assert (properties.get("TAGS") or None) == (facts["tags"] or None)
             assert (properties.get("KEYS") or None) == (facts["keys"] or None)
-        where = facts["partition"], facts["offset"], facts.get("key")
+        where = facts.get("partition", -1), facts.get("offset", -1), facts.get("key")
         return Read(facts["topic"], facts["body"], properties, facts["timestamp"], *where)
 
 
@@ -152,6 +158,7 @@ def clients(
         "confluent-kafka": Confluent(rocketmq_broker.bootstrap),
         "rocketmq-java": Program(run, [*java, rocketmq, "RocketMQMatrix"], rocketmq_broker.name_server),
         "rocketmq-go": Program(run, [go_client], rocketmq_broker.name_server),
+        "rocketmq-grpc": Program(run, [sys.executable, str(GRPC_PROGRAM)], rocketmq_broker.grpc_address),
     }
 
 
@@ -184,7 +191,8 @@ def test_what_one_client_writes_another_reads(matrix: Matrix, reader: str, write
                 assert message.properties["KEYS"] == "only-key"
             continue
         assert message.body == f"{writer} {at} {ODD_TEXT}"
-        expected = {"TAGS": f"tag{at % 3}", "KEYS": f"key{at % 4} second", "number": str(at), "odd": ODD_TEXT}
+        keys = f"key{at % 4}" if writer == "rocketmq-grpc" else f"key{at % 4} second"
+        expected = {"TAGS": f"tag{at % 3}", "KEYS": keys, "number": str(at), "odd": ODD_TEXT}
         if at % 2 == 0:
             expected["__SHARDINGKEY"] = "shard"
         assert message.properties.items() >= expected.items()
@@ -202,7 +210,7 @@ def test_the_record_key_is_the_sharding_key_or_else_the_first_of_the_keys(
 
 
 @pytest.mark.parametrize("writer", CLIENTS)
-@pytest.mark.parametrize("reader", CLIENTS)
+@pytest.mark.parametrize("reader", BY_OFFSET)
 def test_each_partition_is_read_in_the_order_of_writing(matrix: Matrix, reader: str, writer: str) -> None:
     read = sorted(matrix.cells[reader, writer], key=lambda message: message.partition)
     for _, partition in groupby(read, key=lambda message: message.partition):
@@ -214,10 +222,12 @@ def test_each_partition_is_read_in_the_order_of_writing(matrix: Matrix, reader: 
 @pytest.mark.parametrize("writer", CLIENTS)
 def test_all_agree_on_where_a_message_is_and_when_it_was_born(matrix: Matrix, writer: str) -> None:
     began_ms, ended_ms = matrix.written_ms[writer]
+    if writer == "rocketmq-grpc":
+        began_ms -= began_ms % 1000  # this client tells whole seconds
     seen = [
         {message.number: (message.partition, message.offset, message.timestamp_ms) for message in read}
-        for (_, written_by), read in matrix.cells.items()
-        if written_by == writer
+        for (reader, written_by), read in matrix.cells.items()
+        if written_by == writer and reader in BY_OFFSET
     ]
     assert all(each == seen[0] for each in seen)
     assert all(began_ms <= timestamp_ms <= ended_ms for _, _, timestamp_ms in seen[0].values())
