@@ -200,7 +200,7 @@ class Driver:
                 self._ask_cluster(now_s)
             else:
                 self._tell(name, state=JobState.IDLE, detail=error.message)
-        except (BraidError, PySparkException) as error:
+        except Exception as error:  # whatever Spark throws is shown, and ends this attempt only
             self._failed(name, now_s, error)
         else:
             self._tell(name, state=JobState.RUNNING, detail="")

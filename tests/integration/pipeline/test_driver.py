@@ -11,7 +11,12 @@ from pathlib import Path
 
 import pyspark
 import pytest
-from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]  # of its C part
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # of its C part
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ResourceType,
+)
 from pyspark.sql import SparkSession
 
 from braidmq.pipeline import archive
@@ -20,7 +25,7 @@ from braidmq.pipeline.run import Driver, Plan
 from braidmq.pipeline.status import JobState, JobStatus, read_status
 from braidmq.pipeline.submit import submission
 from pipeline_support import LIMIT_S, Broker
-from running_node import WaitFor
+from running_node import RunningNode, WaitFor
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -58,30 +63,38 @@ def test_what_has_nothing_to_do_says_so(spark: SparkSession, broker: Broker, tmp
 
 
 def test_for_good_follows_the_settings_of_topics_until_it_is_told_to_stop(
-    spark: SparkSession, broker: Broker, tmp_path: Path, wait_for: WaitFor, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, tmp_path: Path, wait_for: WaitFor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("braidmq.pipeline.run.LOOK_S", 1.0)
-    stop, seen = threading.Event(), Latest()
-    driver = Driver(spark, plan(broker, tmp_path, "archive"), seen)
-    running = threading.Thread(target=driver.run, args=(stop,))
-    running.start()
+    arguments = ["--data", str(tmp_path / "data"), "--http", "off", "--kafka", "127.0.0.1:0"]
+    node = RunningNode(tmp_path, arguments, {}, wait_for).wait_ready()
+    broker, tables = Broker(node.bootstrap), tmp_path / "tables"
+    stop, seen, found = threading.Event(), Latest(), []
+
+    def act() -> None:
+        """Beside the driver, which has the thread of the session."""
+        try:
+            wait_for(lambda: seen.state("archive") is JobState.IDLE, 60)
+            for at in range(2):
+                topic = broker.topic()
+                broker.send(topic, ["a", "b"])
+                set_archive(broker, topic, "on")
+                wait_for(lambda topic=topic: count(tables, topic) == 2, 100)
+                found.append(at)
+            status = read_status(str(tables))
+            found.append(status is not None and status.is_alive)
+        finally:
+            stop.set()
+
+    acting = threading.Thread(target=act)
+    acting.start()
     try:
-        wait_for(lambda: seen.state("archive") is JobState.IDLE, 60)
-        topic = broker.topic()
-        broker.send(topic, ["a", "b"])
-        set_archive(broker, topic, "on")
-        wait_for(lambda: count(tmp_path, topic) == 2, 150)
-        second = broker.topic()
-        broker.send(second, ["c"])
-        set_archive(broker, second, "on")
-        wait_for(lambda: count(tmp_path, second) == 1, 150)
-        status = read_status(str(tmp_path))
-        assert status is not None
-        assert status.is_alive
+        Driver(spark, plan(broker, tables, "archive"), seen).run(stop)
     finally:
         stop.set()
-        running.join(120)
-    assert not running.is_alive()
+        acting.join(10)
+        node.clean_up()
+    assert found == [0, 1, True]
     assert seen.state("archive") is JobState.STOPPED
 
 
@@ -99,8 +112,9 @@ class Latest:
 
 
 def set_archive(broker: Broker, topic: str, value: str) -> None:
-    resource = ConfigResource(ResourceType.TOPIC, topic, set_config={"braid.archive": value})
-    broker.admin.alter_configs([resource])[resource].result(LIMIT_S)
+    entry = ConfigEntry("braid.archive", value, incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
+    broker.admin.incremental_alter_configs([resource])[resource].result(LIMIT_S)
 
 
 def count(root: Path, topic: str) -> int:
@@ -184,7 +198,7 @@ def test_what_cannot_work_is_said_in_a_line(tmp_path: Path, arguments: tuple[str
 def test_a_submission_is_printed_and_brings_its_environment(tmp_path: Path) -> None:
     shown = braid("pipeline", "submit", "archive", "--master", "yarn", "--dry-run", "--path", str(tmp_path)).stdout
     assert "spark-submit --master yarn" in shown
-    assert f"--archives {tmp_path}/braid-environment.tar.gz#environment" in shown
+    assert f"{tmp_path}/braid-environment.tar.gz#environment" in shown
     assert "_submitted.py archive" in shown
     assert not (tmp_path / "braid-environment.tar.gz").exists()
 
