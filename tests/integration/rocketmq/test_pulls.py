@@ -233,6 +233,16 @@ async def test_a_pull_may_say_how_far_its_group_has_come(peer: Peer) -> None:
     assert (await offset_of(peer)).fields["offset"] == "4", "without the flag it says nothing"
 
 
+async def test_a_pull_that_was_overtaken_by_a_commit_moves_no_group_back(peer: Peer) -> None:
+    for number in range(5):
+        await peer.publish(TOPIC, b"%d" % number, queueId=0)
+    assert (await peer.request(RequestCode.UPDATE_CONSUMER_OFFSET, place(commitOffset=4))).code == 0
+    await peer.read(TOPIC, 4, sysFlag=4 | 1, commitOffset=2)
+    assert (await peer.request(RequestCode.QUERY_CONSUMER_OFFSET, place())).fields["offset"] == "4"
+    assert (await peer.request(RequestCode.UPDATE_CONSUMER_OFFSET, place(commitOffset=1))).code == 0
+    assert (await peer.request(RequestCode.QUERY_CONSUMER_OFFSET, place())).fields["offset"] == "1"
+
+
 async def test_a_one_way_commit_is_kept(peer: Peer) -> None:
     await fill(peer, 5)
     peer.tell(RequestCode.UPDATE_CONSUMER_OFFSET, place(commitOffset=2))

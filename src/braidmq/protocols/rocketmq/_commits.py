@@ -68,9 +68,10 @@ class Commits:
             self._end(place, done)
 
     def note(self, services: RocketMQServices, client_id: str, group: str, number: int, offset: int) -> None:
-        """The same, a moment later, for a word that nobody waits for. Hot path."""
+        """The same, a moment later, for a word that nobody waits for. Such a word moves no group back: a client may
+        have said something newer while it was on its way. Hot path."""
         known = services.groups.offsets(group).get(number)
-        if known is not None and known.offset == offset:
+        if known is not None and known.offset >= offset:
             return
         self._noted[_Place(group, number)] = _Word(services, client_id, offset)
         if self._timer is None:
