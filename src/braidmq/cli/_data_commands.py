@@ -1,11 +1,14 @@
 """The commands of the data pipeline and of the archive: their options and help."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from braidmq.cli._options import ConfigFile, Data, Output, Sets, load_settings, wants_json
+
+if TYPE_CHECKING:
+    from braidmq.cli._pipeline import Place
 
 pipeline_app = typer.Typer(
     help="Archive, reports and audits of messages, on Spark.", no_args_is_help=True, rich_markup_mode=None
@@ -35,6 +38,15 @@ Begin = Annotated[str | None, typer.Option("--from", metavar="TIME", help="Store
 End = Annotated[str | None, typer.Option("--to", metavar="TIME", help="Stored before then.")]
 
 
+def _place(
+    data: str | None, config: Path | None, sets: list[str] | None, path: str | None, bootstrap: str | None
+) -> "Place":
+    """Where a command reads, and where its tables lie; an empty bootstrap is that of one that reads no topic."""
+    from braidmq.cli._pipeline import place_of
+
+    return place_of(load_settings(config, sets, data=("node.data", data)).settings, bootstrap, path)
+
+
 @pipeline_app.command("run")
 def pipeline_run(
     jobs: Jobs = "",
@@ -57,7 +69,7 @@ def pipeline_run(
     """Run jobs of the data pipeline, all in one Spark session. Ctrl-C stops between two batches."""
     from braidmq.cli import _pipeline
 
-    place = _pipeline.place_of(load_settings(config, sets, data=("node.data", data)).settings, bootstrap, path)
+    place = _place(data, config, sets, path, bootstrap)
     raise typer.Exit(
         _pipeline.run(
             place,
@@ -93,7 +105,7 @@ def pipeline_submit(
     """
     from braidmq.cli import _pipeline
 
-    place = _pipeline.place_of(load_settings(config, sets, data=("node.data", data)).settings, bootstrap, path)
+    place = _place(data, config, sets, path, bootstrap)
     raise typer.Exit(_pipeline.submit(place, jobs, master, conf or [], context.args, dry_run=dry_run))
 
 
@@ -105,7 +117,7 @@ def pipeline_status(
     from braidmq.cli import _pipeline
 
     as_json = wants_json(output)
-    place = _pipeline.place_of(load_settings(config, sets, data=("node.data", data)).settings, "", path)
+    place = _place(data, config, sets, path, "")
     raise typer.Exit(_pipeline.status(place, as_json=as_json))
 
 
@@ -122,7 +134,7 @@ def pipeline_doctor(
     from braidmq.cli import _pipeline
 
     as_json = wants_json(output)
-    place = _pipeline.place_of(load_settings(config, sets, data=("node.data", data)).settings, bootstrap, path)
+    place = _place(data, config, sets, path, bootstrap)
     raise typer.Exit(_pipeline.doctor(place, as_json=as_json))
 
 
@@ -140,7 +152,7 @@ def pipeline_report(
     """The resource report: who used what, as a page with charts and as files. Default: the last day."""
     from braidmq.cli import _pipeline
 
-    place = _pipeline.place_of(load_settings(config, sets, data=("node.data", data)).settings, "", path)
+    place = _place(data, config, sets, path, "")
     raise typer.Exit(_pipeline.report(place, begin=begin, end=end, folder=folder, pressure=pressure))
 
 
@@ -159,10 +171,10 @@ def archive_find(
     output: Output = "table",
 ) -> None:
     """Find archived messages, oldest first. Exit status 1 when there are none."""
-    from braidmq.cli import _archive, _pipeline
+    from braidmq.cli import _archive
 
     as_json = wants_json(output)
-    place = _pipeline.place_of(load_settings(config, sets, data=("node.data", data)).settings, "", path)
+    place = _place(data, config, sets, path, "")
     raise typer.Exit(
         _archive.find(place, id=id, key=key, topic=topic, begin=begin, end=end, limit=limit, as_json=as_json)
     )
@@ -183,7 +195,7 @@ def archive_replay(
     sets: Sets = None,
 ) -> None:
     """Send history to a topic again. Cut off and called again, it goes on where it was."""
-    from braidmq.cli import _archive, _pipeline
+    from braidmq.cli import _archive
 
-    place = _pipeline.place_of(load_settings(config, sets, data=("node.data", data)).settings, bootstrap, path)
+    place = _place(data, config, sets, path, bootstrap)
     raise typer.Exit(_archive.replay(place, topic=topic, into=into, begin=begin, end=end, name=name, kafka=kafka or []))

@@ -5,8 +5,9 @@ Nearly all topics leave this at its default, and then the answer costs a look in
 
 from typing import Final
 
-from braidmq.model import Topic
+from braidmq.model import Group, Topic
 from braidmq.model.errors import NotPermitted
+from braidmq.model.group_settings import check_consumption
 from braidmq.model.topic_settings import ALLOWS, PARTITIONS_READ, PARTITIONS_WRITE, READ, WRITE, TopicSetting
 
 _ALLOWS: Final = ALLOWS.name
@@ -34,6 +35,15 @@ def check_readable(topic: Topic) -> None:
     """Raises NotPermitted."""
     if not is_readable(topic):
         raise NotPermitted(f"the topic[{topic.name}] is not to be read ({_ALLOWS})")
+
+
+def check_reading(topic: Topic, group: Group | None) -> None:
+    """Whether members of the group may be given messages of the topic; None for a group that nobody has made yet.
+    Raises NotPermitted."""
+    if topic.settings:
+        check_readable(topic)
+    if group is not None and group.settings:
+        check_consumption(group.settings, group.name, topic.name)
 
 
 def check_writable(topic: Topic) -> None:

@@ -14,7 +14,9 @@ _missing = [
 if _missing:
     raise ExtraMissing(f"the data pipeline needs {', '.join(_missing)}: pip install 'braidmq[pipeline]'")
 
-from braidmq.pipeline._doctor import Finding, Standing, examine  # noqa: E402
+# Behind the check, because these need what it looks for.
+from braidmq.model.finding import Finding, Standing  # noqa: E402
+from braidmq.pipeline._doctor import examine  # noqa: E402
 from braidmq.pipeline._java import Java, find_java  # noqa: E402
 from braidmq.pipeline._session import register, session  # noqa: E402
 

@@ -1,6 +1,5 @@
 """Whether the pipeline can run here: Java, the workers' Python, the folder of the tables, and the brokers."""
 
-import enum
 import os
 import socket
 import subprocess
@@ -10,8 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
+from braidmq.model.finding import Finding, Standing
 from braidmq.pipeline._java import find_java
 from braidmq.pipeline.errors import BrokerUnreachable, JavaMissing, ReadFailed
 from braidmq.pipeline.source import reachable_topics
@@ -19,23 +17,6 @@ from braidmq.pipeline.source import reachable_topics
 _ASK_LIMIT_S: Final = 60
 _WORKER_NEEDS: Final = ("pyspark", "pyarrow", "numpy", "confluent_kafka", "braidmq.pipeline")
 _REMOTE: Final = "://"
-
-
-class Standing(enum.StrEnum):
-    """`WARN` works but may surprise; with `FAIL` no job runs."""
-
-    OK = "ok"
-    WARN = "warn"
-    FAIL = "fail"
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """One line of the doctor."""
-
-    check: str
-    standing: Standing
-    found: str
-    advice: str = ""
 
 
 def examine(*, bootstrap: str | None = None, tables: str | None = None) -> Iterator[Finding]:

@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 from braidmq.cli._doctor._disk import check_disk, file_system_of
-from braidmq.cli._doctor._finding import Standing
 from braidmq.cli._doctor._machine import ClockWatch
 from braidmq.cli._limits import files_needed
+from braidmq.model.finding import Standing
 from braidmq.settings import Settings
 
 Braid = Callable[..., Any]

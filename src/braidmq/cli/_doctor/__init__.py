@@ -1,7 +1,6 @@
 """`braid doctor`: is this machine fit to run a node with these settings? It looks and measures, and changes nothing."""
 
-from collections.abc import Iterator, Mapping
-from typing import Protocol
+from collections.abc import Iterator
 
 import msgspec
 from rich.console import Console
@@ -9,12 +8,12 @@ from rich.text import Text
 
 from braidmq.cli import _errors
 from braidmq.cli._doctor._disk import Progress, check_disk
-from braidmq.cli._doctor._finding import Finding, Standing
 from braidmq.cli._doctor._machine import ClockWatch, check_file_limits, check_python
 from braidmq.cli._doctor._reach import check_database, check_ports
+from braidmq.model.finding import Finding, Standing
 from braidmq.settings import Settings
 
-_COLOURS: Mapping[str, str] = {Standing.OK: "green", Standing.WARN: "yellow", Standing.FAIL: "bold red"}
+_COLOURS = {Standing.OK: "green", Standing.WARN: "yellow", Standing.FAIL: "bold red"}
 
 
 def run_doctor(settings: Settings, *, as_json: bool) -> int:
@@ -41,23 +40,7 @@ def _examine(settings: Settings, progress: Progress) -> Iterator[Finding]:
     yield clock.check()
 
 
-class Shown(Protocol):
-    """A finding of this doctor, or of another."""
-
-    @property
-    def check(self) -> str: ...
-
-    @property
-    def standing(self) -> str: ...
-
-    @property
-    def found(self) -> str: ...
-
-    @property
-    def advice(self) -> str: ...
-
-
-def print_finding(finding: Shown) -> None:
+def print_finding(finding: Finding) -> None:
     """One line, and another for what is to be done."""
     line = Text.assemble(
         (f"{finding.standing:<4}", _COLOURS[finding.standing]), f"  {finding.check:<18}  {finding.found}"

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from braidmq.cli._doctor._finding import Finding, fail, ok, warn
+from braidmq.model.finding import Finding, fail, ok, warn
 
 _GIB = 1 << 30
 _FREE_FAIL_BYTES = 1 * _GIB

@@ -6,8 +6,8 @@ import platform
 import sys
 import time
 
-from braidmq.cli._doctor._finding import Finding, fail, ok, warn
 from braidmq.cli._limits import file_limits, files_needed
+from braidmq.model.finding import Finding, fail, ok, warn
 from braidmq.settings import Settings
 
 _CLOCK_UNSYNCHRONISED = 5

@@ -5,8 +5,8 @@ import contextlib
 import sqlite3
 from pathlib import Path
 
-from braidmq.cli._doctor._finding import Finding, fail, ok
 from braidmq.model.errors import ListenFailed
+from braidmq.model.finding import Finding, fail, ok
 from braidmq.protocols.listener import Address, bind
 from braidmq.settings import Settings, redact_url
 

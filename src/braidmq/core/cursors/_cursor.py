@@ -19,6 +19,7 @@ and none of them while another is out. Messages of lane 0 know no order.
 import heapq
 from collections import deque
 from collections.abc import Iterable
+from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
 import msgspec
@@ -146,17 +147,12 @@ class Cursor:
         heapq.heappop(self._ready)
         return self._open[offset]
 
-    def lane_rest(self, lane: int, count_max: int) -> list[OpenMessage]:
-        """The messages behind the first one of a lane that may be given out together with it."""
-        rest: list[OpenMessage] = []
-        for offset in self._lanes.get(lane, ()):
-            message = self._open[offset]
-            if message.is_out:
-                continue
-            if len(rest) >= count_max:
-                break
-            rest.append(message)
-        return rest
+    def together(self, first: OpenMessage, count_max: int) -> list[OpenMessage]:
+        """What may be given out with a message that was taken: those of its lane that follow it, in order."""
+        if not first.lane:
+            return [first]
+        waiting = (self._open[offset] for offset in self._lanes[first.lane])
+        return list(islice((message for message in waiting if not message.is_out), count_max))
 
     def give(
         self, message: OpenMessage, due_ms: int, *, holder: Holder | None = None, renewed_until_ms: int = 0
@@ -259,10 +255,6 @@ class Cursor:
         return len(gone)
 
     # What outlives the process.
-
-    @property
-    def is_changed(self) -> bool:
-        return bool(self._changed) or self.next != self._saved_next
 
     def take_changes(self) -> bytes:
         """What has changed since this was called last, to be kept."""

@@ -22,7 +22,7 @@ from braidmq.core.cursors._seals import Seals
 from braidmq.core.cursors._words import Ask, Beginning, CursorLimits, CursorView, Delivered, Receipt
 from braidmq.core.filters import Everything
 from braidmq.core.group_offsets import ResetBoard
-from braidmq.core.lookup import is_young, time_at
+from braidmq.core.lookup import is_young
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.core.pull import Puller
 from braidmq.core.timing import Clock
@@ -176,7 +176,7 @@ class Cursors:
         kept, message = self._message_of(group, receipt)
         due_ms = self.now_ms() + max(invisible_ms, 0)
         (kept.cursor.extend if counts else kept.cursor.suspend)(message, due_ms)
-        self._changed(Place(group, receipt.number), kept)
+        self._keeping.changed(Place(group, receipt.number), kept)
         self._tell(Place(group, receipt.number), kept)
         return self._seals.receipt(group, receipt.number, message.offset, message.serial)
 
@@ -250,15 +250,6 @@ class Cursors:
             if kept is not None
         )
 
-    async def oldest_ms(self, group: str, topic: Topic) -> int | None:
-        """Since when the oldest message that the group has not done has been there; None if it has done all."""
-        times = [
-            await time_at(self._log, view.number, view.floor)
-            for view in self.views(group, topic)
-            if view.floor < view.end
-        ]
-        return min((each for each in times if each is not None), default=None)
-
     def waiting(self, group: str, topic: Topic) -> int:
         """How many receivers wait."""
         line = self._lines.get((group, topic.id))
@@ -327,8 +318,7 @@ class Cursors:
         cursor = kept.cursor
         deliveries_max = self._deliveries_max(ask.group)
         while not bag.is_full and (first := cursor.take_ready()) is not None:
-            together = [first, *cursor.lane_rest(first.lane, bag.room)[1:]] if first.lane else [first]
-            for message in together[: bag.room]:
+            for message in cursor.together(first, bag.room):
                 if message.attempts >= deliveries_max:
                     self._begin_burial(place, kept, message)
                     break
@@ -347,7 +337,7 @@ class Cursors:
         now_ms = self.now_ms()
         due_ms = now_ms + (self._limits.renewal_ms if ask.holder is not None else ask.invisible_ms)
         kept.cursor.give(message, due_ms, holder=ask.holder, renewed_until_ms=now_ms + self._limits.renewed_max_ms)
-        self._changed(place, kept)
+        self._keeping.changed(place, kept)
         record = at_hand.get(message.offset) or await self._record(place.number, message.offset)
         if record is None:
             self._finish(place, kept, message)
@@ -382,7 +372,7 @@ class Cursors:
             [Found(record.offset, _lane_of(record) if ask.is_ordered else NO_LANE) for record in pulled.records],
         )
         self._count_open(place.group, len(pulled.records))
-        self._changed(place, kept)
+        self._keeping.changed(place, kept)
         if pulled.records:
             self._tracer.note_range(TraceKind.DELIVERED, place.group, number, first, pulled.next_offset, ask.client)
         else:
@@ -410,7 +400,7 @@ class Cursors:
                 continue
             kept.cursor.suspend(message, 0)
             kept.cursor.expire(self.now_ms())
-            self._changed(Place(group, receipt.number), kept)
+            self._keeping.changed(Place(group, receipt.number), kept)
             self._tell(Place(group, receipt.number), kept)
 
     def _deliveries_max(self, group: str) -> int:
@@ -466,7 +456,7 @@ class Cursors:
         except BraidError:
             if message.serial == serial:
                 kept.cursor.extend(message, self.now_ms() + BURY_RETRY_MS)
-                self._changed(place, kept)
+                self._keeping.changed(place, kept)
                 self._tell(place, kept)
             raise
         if self._kept.get(place) is kept and kept.cursor.find(message.offset) is message:
@@ -490,7 +480,7 @@ class Cursors:
         was_full = self._open_counts.get(place.group, 0) >= self._limits.open_max
         kept.cursor.finish(message)
         self._count_open(place.group, -1)
-        self._changed(place, kept)
+        self._keeping.changed(place, kept)
         if message.lane or was_full:
             self._tell(place, kept)
 
@@ -516,7 +506,7 @@ class Cursors:
             gone = kept.cursor.drop_below(bounds.start)
             self._counts["lost"] += gone
             self._count_open(place.group, -gone)
-            self._changed(place, kept)
+            self._keeping.changed(place, kept)
         return kept
 
     def _set(self, place: Place, offset: int, committed: int | None) -> Kept:
@@ -524,7 +514,7 @@ class Cursors:
         if before is not None:
             self._count_open(place.group, -before.cursor.open_count)
         kept = self._kept[place] = Kept(Cursor(offset, renewal_ms=self._limits.renewal_ms), committed)
-        self._changed(place, kept)
+        self._keeping.changed(place, kept)
         return kept
 
     def _first_offset(self, beginning: Beginning, number: int) -> int:
@@ -570,9 +560,6 @@ class Cursors:
         cursors = (self._kept.get(Place(ask.group, number)) for number in numbers)
         dues = [due for kept in cursors if kept is not None and (due := kept.cursor.next_due_ms) is not None]
         return min(dues) - self.now_ms() if dues else None
-
-    def _changed(self, place: Place, kept: Kept) -> None:
-        self._keeping.changed(place, kept)
 
     def _tell(self, place: Place, kept: Kept) -> None:
         """Something may have become ready, or will sooner than was thought."""

@@ -6,7 +6,7 @@ its first message is marked so; of a packed batch nobody can tell, and it counts
 belongs to is looked up when the minute is over.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from struct import Struct
 from typing import Final
 from uuid import UUID
@@ -142,6 +142,14 @@ class Outlet:
         for record in records:
             index = bucket_of(now_ms - record.timestamp_ms)
             cell.latency[index] = cell.latency.get(index, 0) + 1
+
+    def gave_each(self, group: str, given: Iterable[tuple[int, Record]]) -> None:
+        """Messages of several partitions, each with its partition's number."""
+        by_number: dict[int, list[Record]] = {}
+        for number, record in given:
+            by_number.setdefault(number, []).append(record)
+        for number, records in by_number.items():
+            self.gave_records(group, number, records, sum(len(record.value or b"") for record in records))
 
     def gave_batches(self, number: int, data: bytes | memoryview) -> None:
         """Whole batches, as they lie in the log; somebody who reads by offset and does not say for which group."""

@@ -3,10 +3,9 @@
 from typing import Any
 
 from braidmq.core.filters import Filter
-from braidmq.core.shapes import check_readable
+from braidmq.core.shapes import check_reading
 from braidmq.model import DEFAULT_INSTANCE, FilterKind, Group, Topic
 from braidmq.model.errors import InvalidGroup, InvalidName, UnknownPartition, UnknownTopic
-from braidmq.model.group_settings import check_consumption
 from braidmq.model.names import check_group_name
 from braidmq.protocols.rocketmq._filters import filter_of
 from braidmq.protocols.rocketmq_grpc._services import GrpcServices
@@ -38,13 +37,9 @@ def group_of(services: GrpcServices, name: str) -> Group:
     return services.catalog.group(DEFAULT_INSTANCE, name) or Group(name=name)
 
 
-def check_reading(services: GrpcServices, topic: Topic, group: str) -> None:
+def check_may_read(services: GrpcServices, topic: Topic, group: str) -> None:
     """Raises NotPermitted."""
-    if topic.settings:
-        check_readable(topic)
-    found = services.catalog.group(DEFAULT_INSTANCE, group)
-    if found is not None and found.settings:
-        check_consumption(found.settings, group, topic.name)
+    check_reading(topic, services.catalog.group(DEFAULT_INSTANCE, group))
 
 
 def queue_number(topic: Topic, queue_id: int) -> int:

@@ -12,10 +12,9 @@ from typing import Any, Final
 from braidmq.core.access import Action, ResourceKind
 from braidmq.core.cursors import Ask, Beginning, Delivered, Receipt
 from braidmq.core.filters import Everything, Filter
-from braidmq.core.shapes import check_readable
+from braidmq.core.shapes import check_reading
 from braidmq.model import DEFAULT_INSTANCE, Topic
 from braidmq.model.errors import HandleExpired, InvalidHandle
-from braidmq.model.group_settings import check_consumption
 from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._delivered import encode_popped, encode_records
 from braidmq.protocols.rocketmq._filters import filter_of, kind_of
@@ -37,7 +36,6 @@ from braidmq.protocols.rocketmq.codec.headers.pop import (
     PopMessageRequestHeader,
     PopMessageResponseHeader,
 )
-from braidmq.records import Record
 
 MESSAGES_MAX: Final = 32
 BYTES: Final = 256 << 10
@@ -81,13 +79,9 @@ def _popped(call: Call[PopMessageRequestHeader], topic: Topic, batch: list[Deliv
     pop_ms = time.time_ns() // 1_000_000
     body = encode_popped(services, batch, topic.name, call.connection.store_host, pop_ms, invisible_ms)
     offsets: dict[int, list[int]] = {}
-    given: dict[int, list[Record]] = {}
     for each in batch:
         offsets.setdefault(each.partition, []).append(each.record.offset)
-        given.setdefault(each.receipt.number, []).append(each.record)
-    for number, records in given.items():
-        size_bytes = sum(len(record.value or b"") for record in records)
-        services.outlet.gave_records(group, number, records, size_bytes)
+    services.outlet.gave_each(group, ((each.receipt.number, each.record) for each in batch))
     header = PopMessageResponseHeader(
         pop_time=pop_ms,
         invisible_time=invisible_ms,
@@ -203,11 +197,7 @@ def rollback(_: Call[CustomHeader]) -> Answer:
 def _readable_topic(call: Call[Any], name: str, group: str) -> Topic:
     """Raises UnknownTopic, NotPermitted."""
     topic = find_topic(call.services, name)
-    if topic.settings:
-        check_readable(topic)
-    found = call.services.catalog.group(DEFAULT_INSTANCE, group)
-    if found is not None and found.settings:
-        check_consumption(found.settings, group, name)
+    check_reading(topic, call.services.catalog.group(DEFAULT_INSTANCE, group))
     return topic
 
 

@@ -9,7 +9,7 @@ from braidmq.protocols.rocketmq_grpc import wire
 from braidmq.protocols.rocketmq_grpc._call import Call
 from braidmq.protocols.rocketmq_grpc._operations import answers
 from braidmq.protocols.rocketmq_grpc._queues import (
-    check_reading,
+    check_may_read,
     filter_of_expression,
     find_topic,
     group_name,
@@ -30,7 +30,7 @@ async def pull_message(call: Call) -> None:
     request, services = call.request, call.services
     topic, number = _place(call)
     group = group_name(request.group)
-    check_reading(services, topic, group)
+    check_may_read(services, topic, group)
     pulled = await services.puller.pull(
         number,
         request.offset,

@@ -15,7 +15,7 @@ from braidmq.protocols.rocketmq_grpc import wire
 from braidmq.protocols.rocketmq_grpc._call import Call
 from braidmq.protocols.rocketmq_grpc._operations import answers
 from braidmq.protocols.rocketmq_grpc._queues import (
-    check_reading,
+    check_may_read,
     filter_of_expression,
     find_topic,
     group_name,
@@ -30,7 +30,6 @@ from braidmq.protocols.rocketmq_grpc.messages import (
     wire_message,
     write_receipt,
 )
-from braidmq.records import Record
 
 BATCH_MAX: Final = 32
 BYTES_MAX: Final = 4 << 20
@@ -50,7 +49,7 @@ async def receive_message(call: Call) -> None:
     request, services = call.request, call.services
     topic = find_topic(services, request.message_queue.topic)
     group = group_name(request.group)
-    check_reading(services, topic, group)
+    check_may_read(services, topic, group)
     ask = _ask(call, topic, group)
     asked_s = ms_of(request.long_polling_timeout) / 1000 if request.HasField("long_polling_timeout") else POLL_DEFAULT_S
     if asked_s < 0:
@@ -103,7 +102,8 @@ async def _give(call: Call, ask: Ask, batch: list[Delivered]) -> None:
     finally:
         if written < len(batch):
             call.services.cursors.take_back(ask.group, batch[written:])
-        _count(call, ask.group, batch[:written])
+        given = ((each.receipt.number, each.record) for each in batch[:written])
+        call.services.outlet.gave_each(ask.group, given)
 
 
 def _given(call: Call, ask: Ask, delivered: Delivered) -> Any:
@@ -115,15 +115,6 @@ def _given(call: Call, ask: Ask, delivered: Delivered) -> Any:
     properties.delivery_attempt = attempt
     properties.invisible_duration.CopyFrom(duration(ask.invisible_ms))
     return message
-
-
-def _count(call: Call, group: str, batch: list[Delivered]) -> None:
-    given: dict[int, list[Record]] = {}
-    for each in batch:
-        given.setdefault(each.receipt.number, []).append(each.record)
-    for number, records in given.items():
-        size_bytes = sum(len(record.value or b"") for record in records)
-        call.services.outlet.gave_records(group, number, records, size_bytes)
 
 
 def _timestamp() -> Any:

@@ -15,7 +15,7 @@ from braidmq.protocols.rocketmq.handlers.send import check_topic
 from braidmq.protocols.rocketmq_grpc import wire
 from braidmq.protocols.rocketmq_grpc._call import Call
 from braidmq.protocols.rocketmq_grpc._operations import answers
-from braidmq.protocols.rocketmq_grpc._queues import check_reading, find_topic, group_name, group_of
+from braidmq.protocols.rocketmq_grpc._queues import check_may_read, find_topic, group_name, group_of
 from braidmq.protocols.rocketmq_grpc.codes import KINDS, OK, AddressScheme, Code, Permission, Refused
 from braidmq.protocols.rocketmq_grpc.messages import name_of
 
@@ -49,7 +49,7 @@ async def query_assignment(call: Call) -> Any:
     request = call.request
     topic = find_topic(call.services, request.topic)
     group = group_name(request.group)
-    check_reading(call.services, topic, group)
+    check_may_read(call.services, topic, group)
     reads = readable_partitions(topic) if is_readable(topic) else 0
     if not reads:
         raise NotPermitted(f"the topic {topic.name!r} has no queue that can be read")
