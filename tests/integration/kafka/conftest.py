@@ -3,48 +3,20 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from braidmq.node import Node
-from braidmq.protocols.listener import Address, Endpoint
-from braidmq.settings import (
-    HttpSettings,
-    KafkaSettings,
-    LogSettings,
-    NodeSettings,
-    RocketMQGrpcSettings,
-    RocketMQSettings,
-    Settings,
-)
+from braidmq.settings import KafkaSettings
+from inside_node import FREE, StartNode, nodes_on
 from kafka_support import RawClient
-
-StartNode = Callable[..., Awaitable[Node]]
-FREE = (Endpoint(Address("127.0.0.1", 0)),)
 
 
 @pytest.fixture
 async def start_node(tmp_path: Path) -> AsyncIterator[StartNode]:
     """Starts a node on the test's folder; stopped with the test. Sections of the settings may be given."""
-    nodes: list[Node] = []
-
-    async def start(**sections: Any) -> Node:
-        chosen: dict[str, Any] = {
-            "node": NodeSettings(data=tmp_path / "data", drain_ms=100),
-            "http": HttpSettings(listen=None),
-            "kafka": KafkaSettings(listen=FREE),
-            "rocketmq": RocketMQSettings(listen=()),
-            "rocketmq_grpc": RocketMQGrpcSettings(listen=()),
-            "log": LogSettings(flush="interval"),
-        }
-        node = await Node.start(Settings(**chosen | sections))
-        nodes.append(node)
-        return node
-
-    yield start
-    for node in nodes:
-        await node.stop()
+    async with nodes_on(tmp_path, kafka=KafkaSettings(listen=FREE)) as start:
+        yield start
 
 
 @pytest.fixture

@@ -1,49 +1,22 @@
 """A node that speaks RocketMQ inside the test's own process, and raw connections to it."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from braidmq.node import Node
-from braidmq.protocols.listener import Address, Endpoint
-from braidmq.settings import (
-    HttpSettings,
-    KafkaSettings,
-    LogSettings,
-    NodeSettings,
-    RocketMQGrpcSettings,
-    RocketMQSettings,
-    Settings,
-)
+from braidmq.settings import NodeSettings, RocketMQSettings
+from inside_node import FREE, StartNode, nodes_on
 from rocketmq_support import Connect, RawClient
-
-StartNode = Callable[..., Awaitable[Node]]
-FREE = (Endpoint(Address("127.0.0.1", 0)),)
 
 
 @pytest.fixture
 async def start_node(tmp_path: Path) -> AsyncIterator[StartNode]:
     """Starts a node on the test's folder; stopped with the test. Sections of the settings may be given."""
-    nodes: list[Node] = []
-
-    async def start(**sections: Any) -> Node:
-        chosen: dict[str, Any] = {
-            "node": NodeSettings(data=tmp_path / "data", drain_ms=100, name="node-1"),
-            "http": HttpSettings(listen=None),
-            "kafka": KafkaSettings(listen=()),
-            "rocketmq": RocketMQSettings(listen=FREE),
-            "rocketmq_grpc": RocketMQGrpcSettings(listen=()),
-            "log": LogSettings(flush="interval"),
-        }
-        node = await Node.start(Settings(**chosen | sections))
-        nodes.append(node)
-        return node
-
-    yield start
-    for node in nodes:
-        await node.stop()
+    own = NodeSettings(data=tmp_path / "data", drain_ms=100, name="node-1")
+    async with nodes_on(tmp_path, node=own, rocketmq=RocketMQSettings(listen=FREE)) as start:
+        yield start
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from braidmq.protocols.rocketmq.codec import RequestCode, ResponseCode, decode_b
 from braidmq.protocols.rocketmq.codec.bodies import ClusterInfo
 from braidmq.protocols.rocketmq.codec.ids import read_offset_id
 from braidmq.settings import RocketMQSettings
-from integration.rocketmq.conftest import FREE, StartNode
+from inside_node import FREE, StartNode
 from rocketmq_peer import Peer, connected
 
 TOPIC = "orders"

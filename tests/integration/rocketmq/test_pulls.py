@@ -17,7 +17,7 @@ from braidmq.protocols.rocketmq.codec.bodies import (
 )
 from braidmq.protocols.rocketmq.codec.messages import decode_messages
 from braidmq.settings import GroupsSettings, RocketMQSettings
-from integration.rocketmq.conftest import FREE, StartNode
+from inside_node import FREE, StartNode
 from kafka_support import until
 from rocketmq_peer import Peer, another, eventually, properties_of, pulling, sending, unique_id
 

@@ -21,7 +21,7 @@ from braidmq.protocols.rocketmq.codec import (
 from braidmq.protocols.rocketmq.codec.ids import read_offset_id, split_physical_offset
 from braidmq.protocols.rocketmq.codec.messages import decode_message
 from braidmq.settings import HalvesSettings, TopicsSettings
-from integration.rocketmq.conftest import StartNode
+from inside_node import StartNode
 from kafka_support import until
 from rocketmq_peer import (
     COMMIT,

@@ -8,7 +8,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from braidmq.node import Node
 from braidmq.settings import KafkaSettings, TelemetrySettings
-from integration.rocketmq.conftest import FREE, StartNode
+from inside_node import FREE, StartNode
 from kafka_support import bootstrap
 from rocketmq_support import RawClient
 
