@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from braidmq.model.numbers import whole_number
+
 Header = tuple[str, bytes | None]
 
 TAG_HEADER = "TAGS"
@@ -16,6 +18,10 @@ ID_HEADER = "UNIQ_KEY"
 BORN_HEADER = "BORN_TIMESTAMP"
 """When a message was born that came to its topic later: its record has the time of its coming."""
 SHARDING_KEY_HEADER = "__SHARDINGKEY"
+PRIORITY_HEADER = "_SYS_MSG_PRIORITY_"
+"""How urgent a message is in a topic of priorities, as a decimal number; more is sooner."""
+LITE_TOPIC_HEADER = "__LITE_TOPIC"
+"""The lite topic that a message was sent to, by the name that it has under its parent."""
 ATTEMPT_HEADER = "RECONSUME_TIME"
 """How often a message was delivered in vain, as a decimal number; absent before the first time."""
 RETRY_TOPIC_HEADER = "RETRY_TOPIC"
@@ -104,6 +110,12 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def sharding_key(self) -> str | None:
         return self._text(SHARDING_KEY_HEADER)
+
+    @property
+    def priority(self) -> int | None:
+        """None where none is said, or where what is said is no number."""
+        text = self._text(PRIORITY_HEADER)
+        return None if text is None else whole_number(text)
 
     @property
     def keys(self) -> tuple[str, ...]:

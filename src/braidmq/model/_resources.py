@@ -22,6 +22,10 @@ class TopicKind(enum.StrEnum):
     FIFO = "fifo"
     DELAY = "delay"
     TRANSACTION = "transaction"
+    PRIORITY = "priority"
+    """A message's partition is its priority, and receivers are given those of the highest first."""
+    LITE = "lite"
+    """It holds lite topics, made by their first message, and no message of its own."""
     MIXED = "mixed"
 
 

@@ -4,6 +4,8 @@ import enum
 
 import msgspec
 
+from braidmq.model.saying import Saying
+
 
 class Standing(enum.StrEnum):
     """`WARN` works but may surprise; with `FAIL` a node does not start, or does not keep its promises."""
@@ -14,21 +16,32 @@ class Standing(enum.StrEnum):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One line of the doctor."""
+    """One line of the doctor, or of an inspection. `subject` is the thing it is about, `command` what mends it, `said`
+    what was found as a pattern and what fills it in."""
 
     check: str
     standing: Standing
     found: str
     advice: str = ""
+    subject: str = ""
+    command: str = ""
+    said: Saying | None = None
 
 
-def ok(check: str, found: str) -> Finding:
-    return Finding(check, Standing.OK, found)
+def ok(check: str, found: str | Saying) -> Finding:
+    return _finding(check, Standing.OK, found)
 
 
-def warn(check: str, found: str, advice: str) -> Finding:
-    return Finding(check, Standing.WARN, found, advice)
+def warn(check: str, found: str | Saying, advice: str, *, subject: str = "", command: str = "") -> Finding:
+    return _finding(check, Standing.WARN, found, advice, subject, command)
 
 
-def fail(check: str, found: str, advice: str) -> Finding:
-    return Finding(check, Standing.FAIL, found, advice)
+def fail(check: str, found: str | Saying, advice: str, *, subject: str = "", command: str = "") -> Finding:
+    return _finding(check, Standing.FAIL, found, advice, subject, command)
+
+
+def _finding(
+    check: str, standing: Standing, found: str | Saying, advice: str = "", subject: str = "", command: str = ""
+) -> Finding:
+    said = found if isinstance(found, Saying) else None
+    return Finding(check, standing, str(found), advice, subject, command, said)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from braidmq.model.errors import InvalidSetting, NotPermitted
+from braidmq.model.numbers import whole_number
 
 RETRY_STEPS: Final = "retry.steps"
 """How long a message waits before it is delivered again: the first time, the second, and so on; the last step counts
@@ -25,6 +26,20 @@ ROCKETMQ: Final = "braid.rocketmq"
 ROCKETMQ_MODES: Final = "braid.rocketmq.modes"
 """How RocketMQ's members of the group are to get messages where the server divides the work: by topic, as JSON."""
 
+LITE_MODEL: Final = "lite.sub.model"
+"""`Exclusive` where a lite topic is one member's at a time: whoever subscribes last has it. Else members share it. The
+name and the words are RocketMQ's."""
+
+LITE_QUOTA: Final = "lite.sub.client.quota"
+"""How many lite topics a member of the group may subscribe to; the node's setting where it says nothing."""
+
+LITE_BIND_TOPIC: Final = "lite.bind.topic"
+"""The one topic whose lite topics members of the group read; any where it says nothing."""
+
+LITE_SETTINGS: Final = (LITE_MODEL, LITE_QUOTA, LITE_BIND_TOPIC)
+EXCLUSIVE: Final = "Exclusive"
+SHARED: Final = "Shared"
+
 OFF: Final = "off"
 
 DEFAULT_RETRY_STEPS: Final = "10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
@@ -43,6 +58,26 @@ def retry_steps_ms(settings: Mapping[str, str]) -> tuple[int, ...]:
 
 def forbidden_topics(settings: Mapping[str, str]) -> frozenset[str]:
     return frozenset(settings.get(FORBIDDEN, "").split())
+
+
+def is_lite_exclusive(settings: Mapping[str, str]) -> bool:
+    """Whether a lite topic is one member's at a time."""
+    return settings.get(LITE_MODEL) == EXCLUSIVE
+
+
+def lite_quota(settings: Mapping[str, str], quota_max: int) -> int:
+    """How many lite topics a member may subscribe to, where at most `quota_max` may be said."""
+    said = whole_number(settings.get(LITE_QUOTA, ""))
+    return quota_max if said is None else min(said, quota_max)
+
+
+def check_lite_settings(settings: Mapping[str, str]) -> None:
+    """Raises InvalidSetting."""
+    model, quota = settings.get(LITE_MODEL, SHARED), settings.get(LITE_QUOTA, "0")
+    if model not in (SHARED, EXCLUSIVE):
+        raise InvalidSetting(f"{LITE_MODEL} is {SHARED} or {EXCLUSIVE}, and not {model[:40]!r}")
+    if quota != "-1" and whole_number(quota) is None:
+        raise InvalidSetting(f"{LITE_QUOTA} is a number from 0 up, or -1 for no other than the node's: {quota[:40]!r}")
 
 
 def check_consumption(settings: Mapping[str, str], group: str, topic: str, *, broadcast: bool = False) -> None:

@@ -159,6 +159,13 @@ def _gzip_level(text: str) -> int:
     return level
 
 
+def _minutes_or_never(text: str) -> int:
+    minutes = _int(-1, 30 * 24 * 60).parse(text)
+    if minutes == 0:
+        raise ValueError("-1 for never, or at least 1")
+    return minutes
+
+
 def _any(text: str) -> str:
     return text
 
@@ -307,13 +314,29 @@ PARTITIONS_WRITE = TopicSetting(
     listed=False,
 )
 REQUIRED: Final = "required"
+NOT_ARCHIVED: Final = "off"
 ARCHIVE = TopicSetting(
     "braid.archive",
-    _one_of("off", "on", REQUIRED),
-    "off",
+    _one_of(NOT_ARCHIVED, "on", REQUIRED),
+    NOT_ARCHIVED,
     "Whether the pipeline archives the topic. With `required`, nothing goes from the log, neither by age, by size or by"
     " compaction nor by a client's wish, before it is in the archive; a topic that is deleted goes all the same.",
     node_name="archive.default",
+)
+ARCHIVE_RETENTION_MS = TopicSetting(
+    "braid.archive.retention.ms",
+    _long(-1),
+    "-1",
+    "How long the archive keeps the topic's messages, in whole days; -1 for as long as the pipeline was told to keep"
+    " those of all topics.",
+)
+LITE_EXPIRATION_MIN = TopicSetting(
+    "lite.topic.expiration",
+    _Shape(SettingKind.INT, _minutes_or_never),
+    "-1",
+    "For a topic of the kind lite: after how many minutes without a message one of its lite topics goes, with all that"
+    " it holds; -1 for never, at most 43200 (30 days).",
+    listed=False,
 )
 READ: Final = "read"
 WRITE: Final = "write"
@@ -490,11 +513,13 @@ REMOTE_STORAGE_ENABLE = TopicSetting(
 _HONOURED: Final[tuple[TopicSetting[Any], ...]] = (
     ALLOWS,
     ARCHIVE,
+    ARCHIVE_RETENTION_MS,
     CLEANUP_POLICY,
     COMPRESSION_GZIP_LEVEL,
     COMPRESSION_TYPE,
     COMPRESSION_ZSTD_LEVEL,
     DELETE_RETENTION_MS,
+    LITE_EXPIRATION_MIN,
     MAX_COMPACTION_LAG_MS,
     MAX_MESSAGE_BYTES,
     MESSAGE_TIMESTAMP_AFTER_MAX_MS,

@@ -3,6 +3,7 @@
 `Settings` says what there is; `load` reads it; `keys` is the table that everything printed comes from.
 """
 
+from braidmq.settings._central import CENTRAL_ORIGIN, PUSHED, checked_text, effective, known_origins
 from braidmq.settings._keys import Key, keys, shown_settings
 from braidmq.settings._load import (
     CONFIG_VARIABLE,
@@ -13,6 +14,7 @@ from braidmq.settings._load import (
     flag,
     load,
 )
+from braidmq.settings._operations import AlarmsSettings, AuditSettings, InspectionSettings
 from braidmq.settings._page import reference_page
 from braidmq.settings._secrets import redact_url
 from braidmq.settings._structs import (
@@ -22,6 +24,7 @@ from braidmq.settings._structs import (
     HalvesSettings,
     HttpSettings,
     KafkaSettings,
+    LiteSettings,
     LoggingSettings,
     LogSettings,
     NodeSettings,
@@ -38,17 +41,23 @@ from braidmq.settings._structs import (
 )
 
 __all__ = [
+    "CENTRAL_ORIGIN",
     "CONFIG_VARIABLE",
     "DEFAULT_ORIGIN",
+    "PUSHED",
     "READY_FILE_VARIABLE",
+    "AlarmsSettings",
     "ArchiveSettings",
+    "AuditSettings",
     "CursorSettings",
     "Given",
     "GroupsSettings",
     "HalvesSettings",
     "HttpSettings",
+    "InspectionSettings",
     "KafkaSettings",
     "Key",
+    "LiteSettings",
     "Loaded",
     "LogSettings",
     "LoggingSettings",
@@ -63,8 +72,11 @@ __all__ = [
     "TimersSettings",
     "TopicsSettings",
     "TraceSettings",
+    "checked_text",
+    "effective",
     "flag",
     "keys",
+    "known_origins",
     "load",
     "redact_url",
     "reference_page",

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import msgspec
 
 from braidmq.settings._kinds import Kind, Value, kind_of
-from braidmq.settings._secrets import redact_url
-from braidmq.settings._structs import Section, Settings
+from braidmq.settings._secrets import HIDDEN, redact_url
+from braidmq.settings._section import Section
+from braidmq.settings._structs import Settings
 
 VARIABLE_PREFIX = "BRAID_"
 
@@ -24,6 +25,8 @@ class Key(NamedTuple):
     default: Value
     description: str
     secret: bool
+    is_hidden: bool = False
+    """Whether all of it is secret."""
 
     @property
     def path(self) -> str:
@@ -36,6 +39,8 @@ class Key(NamedTuple):
     def show(self, value: Value) -> str:
         """The value as text, without what is secret in it."""
         text = self.kind.show(value)
+        if self.is_hidden:
+            return HIDDEN if text else ""
         return redact_url(text) if self.secret else text
 
 
@@ -65,5 +70,6 @@ def _keys_of(section: str, struct: type[Section]) -> list[Key]:
 
 def _key(section: str, name: str, annotation: object, default: Value) -> Key:
     _, meta = typing.get_args(annotation)
-    secret = bool((meta.extra or {}).get("secret"))
-    return Key(section, name, kind_of(name, annotation), default, meta.description, secret)
+    extra = meta.extra or {}
+    secret, is_hidden = bool(extra.get("secret")), bool(extra.get("whole"))
+    return Key(section, name, kind_of(name, annotation), default, meta.description, secret, is_hidden)

@@ -9,18 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta
 
 from braidmq.protocols.listener import Address, Endpoint
+from braidmq.settings._operations import AlarmsSettings, AuditSettings, InspectionSettings
+from braidmq.settings._section import MIB, SECRET, Section
 
-MIB = 1 << 20
-SECRET = {"secret": True}
 STORE_FILE_NAME = "store.sqlite"
-
-
-class Section(msgspec.Struct, frozen=True, kw_only=True):
-    """One room's settings. The docstring of each section is its heading in the reference page."""
 
 
 class NodeSettings(Section, frozen=True):
@@ -100,6 +95,21 @@ class HttpSettings(Section, frozen=True):
             le=100_000,
         ),
     ] = 1_000
+    console: Annotated[
+        Literal["on", "off"],
+        Meta(
+            description="Whether the web console is served under `/console`. Without accounts it is only there where "
+            "HTTP listens on a loopback address, and asks for the token that `braid up` prints."
+        ),
+    ] = "on"
+    waiting_max: Annotated[
+        int,
+        Meta(
+            description="How many requests may wait for messages at the same time; more are answered with 429.",
+            ge=1,
+            le=100_000,
+        ),
+    ] = 500
 
 
 class TopicsSettings(Section, frozen=True):
@@ -109,6 +119,21 @@ class TopicsSettings(Section, frozen=True):
         Literal["on", "off"], Meta(description="Whether a topic is made when a client first names it.")
     ] = "on"
     partitions: Annotated[int, Meta(description="How many partitions a new topic has.", ge=1, le=10_000)] = 4
+
+
+class LiteSettings(Section, frozen=True):
+    """Lite topics: thousands of small queues under one topic, made by their first message."""
+
+    topics_max: Annotated[
+        int, Meta(description="How many lite topics one topic may have at a time.", ge=1, le=1_000_000)
+    ] = 10_000
+    subscriptions_max: Annotated[
+        int, Meta(description="How many lite topics one consumer may subscribe to.", ge=1, le=100_000)
+    ] = 2_000
+    check_interval_s: Annotated[
+        int,
+        Meta(description="How often is looked for lite topics whose time without messages is over.", ge=1, le=86_400),
+    ] = 60
 
 
 class ArchiveSettings(Section, frozen=True):
@@ -121,6 +146,13 @@ class ArchiveSettings(Section, frozen=True):
             " from the log before it is in the archive: where the pipeline does not run, the disk fills up."
         ),
     ] = "off"
+    folder: Annotated[
+        str,
+        Meta(
+            description="The pipeline's folder of tables, where the node finds the archive and reports."
+            " Empty means the folder `pipeline` in the data folder."
+        ),
+    ] = ""
 
 
 class TimersSettings(Section, frozen=True):
@@ -438,6 +470,13 @@ class RocketMQGrpcSettings(Section, frozen=True):
             " makes its own, which clients take that check nothing."
         ),
     ] = ""
+    auto_create: Annotated[
+        Literal["on", "off"],
+        Meta(
+            description="Whether a topic that there is not is made when a client asks for its route. Off, as with"
+            " RocketMQ 5, whose clients are told at their start that a topic is missing."
+        ),
+    ] = "off"
     request_bytes_max: Annotated[
         int, Meta(description="The largest request that is taken.", ge=1024, le=1024 * MIB)
     ] = 8 * MIB
@@ -447,6 +486,14 @@ class RocketMQGrpcSettings(Section, frozen=True):
     calls_max: Annotated[
         int, Meta(description="How many calls may be under way; more are refused.", ge=1, le=1_000_000)
     ] = 50_000
+    buffer_bytes_max: Annotated[
+        int,
+        Meta(
+            description="How much of requests that have not arrived whole may lie in memory, over all clients.",
+            ge=MIB,
+            le=64 * 1024 * MIB,
+        ),
+    ] = 256 * MIB
 
 
 class LoggingSettings(Section, frozen=True):
@@ -474,8 +521,12 @@ class Settings(Section, frozen=True):
     trace: TraceSettings = TraceSettings()
     query: QuerySettings = QuerySettings()
     cursors: CursorSettings = CursorSettings()
+    lite: LiteSettings = LiteSettings()
     archive: ArchiveSettings = ArchiveSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
+    alarms: AlarmsSettings = AlarmsSettings()
+    inspection: InspectionSettings = InspectionSettings()
+    audit: AuditSettings = AuditSettings()
     http: HttpSettings = HttpSettings()
     publish: PublishSettings = PublishSettings()
     kafka: KafkaSettings = KafkaSettings()

@@ -4,9 +4,11 @@
 through a store.
 """
 
+from braidmq.store._audit import AuditAsk, AuditRow, AuditRows
 from braidmq.store._catalog import Catalog
 from braidmq.store._cursors import CursorChange, CursorRows
 from braidmq.store._deferred import HalfRows, Page, TimerRows
+from braidmq.store._documents import Document, DocumentRows
 from braidmq.store._gathering import Gathering
 from braidmq.store._group_states import GroupStates, PendingOffset
 from braidmq.store._memory import (
@@ -17,6 +19,7 @@ from braidmq.store._memory import (
     SubscriptionChanged,
     TopicChanged,
 )
+from braidmq.store._samples import SampleRow, SampleRows
 from braidmq.store._secrets import cluster_secret
 from braidmq.store._store import Store
 from braidmq.store._things import Setting
@@ -24,10 +27,15 @@ from braidmq.store._trace import TraceRows
 from braidmq.store._transactions import TransactionRows
 
 __all__ = [
+    "AuditAsk",
+    "AuditRow",
+    "AuditRows",
     "Catalog",
     "Change",
     "CursorChange",
     "CursorRows",
+    "Document",
+    "DocumentRows",
     "Gathering",
     "GroupChanged",
     "GroupStates",
@@ -35,6 +43,8 @@ __all__ = [
     "InstanceChanged",
     "Page",
     "PendingOffset",
+    "SampleRow",
+    "SampleRows",
     "Setting",
     "SettingChanged",
     "Store",

@@ -192,15 +192,18 @@ class Catalog:
         key = (instance, group, topic, event_code)
         return await self._change(partial(_changes.delete_if_present, kind=Kind.SUBSCRIPTION, key=key))
 
-    async def set_setting(self, name: str, value: str, *, changed_by: str) -> Setting:
-        """Raises InvalidSetting."""
+    async def set_setting(
+        self, name: str, value: str, *, changed_by: str, expected_revision: int | None = None
+    ) -> Setting:
+        """With an expected revision, only while the setting has that; 0 is that of one which is not set. Raises
+        InvalidSetting, ChangedMeanwhile."""
         setting = Setting(name=name, value=value, revision=-1, changed_by=changed_by, changed_ms=self._now_ms())
         _checks.check_setting(setting)
-        return await self._change(partial(_changes.save_setting, setting=setting))
+        return await self._change(partial(_changes.save_setting, setting=setting, expected_revision=expected_revision))
 
-    async def unset_setting(self, name: str) -> bool:
-        """Whether it was set."""
-        return await self._change(partial(_changes.delete_if_present, kind=Kind.SETTING, key=(name,)))
+    async def unset_setting(self, name: str, *, expected_revision: int | None = None) -> bool:
+        """Whether it was set. Raises ChangedMeanwhile, as above."""
+        return await self._change(partial(_changes.delete_setting, name=name, expected_revision=expected_revision))
 
     # Hearing of changes
 

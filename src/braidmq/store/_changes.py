@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from braidmq.model import PARTITION_NUMBER_MAX, Group, Instance, Subscription, Topic
 from braidmq.model.errors import (
     AlreadyExists,
+    ChangedMeanwhile,
     InstanceInUse,
     InvalidName,
     InvalidPartitions,
@@ -126,13 +127,32 @@ def save_subscription(connection: sa.Connection, subscription: Subscription) -> 
     return Changed(subscription, [_save(connection, subscription)])
 
 
-def save_setting(connection: sa.Connection, setting: Setting) -> Changed[Setting]:
+def save_setting(connection: sa.Connection, setting: Setting, expected_revision: int | None = None) -> Changed[Setting]:
     """The setting with the revision that it was given."""
     lock_catalog(connection)
+    _check_revision(connection, setting.name, expected_revision)
     entry = record_saved(connection, setting)
     saved = msgspec.structs.replace(setting, revision=entry.revision)
     _put(connection, saved)
     return Changed(saved, [entry._replace(new=saved)])
+
+
+def delete_setting(connection: sa.Connection, name: str, expected_revision: int | None) -> Changed[bool]:
+    """Whether it was set."""
+    lock_catalog(connection)
+    _check_revision(connection, name, expected_revision)
+    present = read_thing(connection, Kind.SETTING, (name,))
+    return Changed(False, ()) if present is None else Changed(True, [_delete(connection, present)])
+
+
+def _check_revision(connection: sa.Connection, name: str, expected: int | None) -> None:
+    """Raises ChangedMeanwhile where the setting is not as somebody has seen it; 0 stands for one that is not set."""
+    if expected is None:
+        return
+    present = cast("Setting | None", read_thing(connection, Kind.SETTING, (name,)))
+    revision = 0 if present is None else present.revision
+    if revision != expected:
+        raise ChangedMeanwhile(f"the setting {name!r} was changed in revision {revision}, not in {expected}")
 
 
 def delete_if_present(connection: sa.Connection, kind: Kind, key: tuple[str, ...]) -> Changed[bool]:

@@ -13,7 +13,8 @@ from braidmq.model import (
     check_topic_name,
 )
 from braidmq.model.errors import InvalidName, InvalidPartitions, InvalidSetting
-from braidmq.model.group_settings import retry_steps_ms
+from braidmq.model.group_settings import check_lite_settings, retry_steps_ms
+from braidmq.model.share_settings import DELIVERIES, SHARE_SETTINGS, check_share_settings
 from braidmq.store._things import Setting
 
 SETTING_NAME_LENGTH_MAX = 255
@@ -48,6 +49,10 @@ def check_group(group: Group) -> None:
         raise InvalidSetting(f"attempts_max is a number from 1, not {group.attempts_max}")
     _check_settings(group.settings)
     retry_steps_ms(group.settings)
+    check_lite_settings(group.settings)
+    if DELIVERIES in group.settings:
+        raise InvalidSetting(f"{DELIVERIES} is attempts_max and the first delivery; set attempts_max")
+    check_share_settings({name: text for name, text in group.settings.items() if name in SHARE_SETTINGS})
 
 
 def check_subscription(subscription: Subscription) -> None:

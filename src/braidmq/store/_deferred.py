@@ -32,6 +32,7 @@ class Page(NamedTuple):
     after: UUID | None = None
     limit: int = 100
     topic_id: UUID | None = None
+    instance: str | None = None
     from_id: UUID | None = None
     until_id: UUID | None = None
     """The first id that is too high."""
@@ -71,19 +72,30 @@ class DeferredRows(Generic[RowT]):
         return await self._store.read(self._next_wake_ms)
 
     async def claim(
-        self, now_ms: int, change: Callable[[RowT], RowT | None], *, rows_max: int, bytes_max: int
+        self,
+        now_ms: int,
+        change: Callable[[RowT], RowT | None],
+        *,
+        rows_max: int,
+        bytes_max: int,
+        for_others: bool = False,
     ) -> tuple[list[RowT], int]:
         """Change rows whose time has come, the oldest first: so many, and of contents so much, but at least one. The
-        rows as they are now, in order, and when the next is to be looked at.
+        rows as they are now, in order, and when the next is to be looked at behind them.
 
-        Rows that another node is claiming at this moment are passed over, not waited for.
+        Rows that another node is claiming at this moment are passed over, not waited for. A change that is made only
+        `for_others` to see, by a caller who knows it without the row, is not written where there are no others.
         """
+        is_written = self._store.is_shared or not for_others
 
         def work(connection: sa.Connection) -> tuple[list[RowT], int]:
             due = self._due_ids(connection, now_ms, rows_max, bytes_max)
             by_id = {row.id: row for row in self._rows(connection, due)}
-            changed = self._change(connection, [by_id[each] for each in due], change)
-            return changed, self._next_wake_ms(connection)
+            rows = [by_id[each] for each in due]
+            if is_written:
+                return self._change(connection, rows, change), self._next_wake_ms(connection)
+            changed = [new for row in rows if (new := change(row)) is not None]
+            return changed, self._next_wake_ms(connection, behind=rows[-1] if rows else None)
 
         return await self._write(work)
 
@@ -140,9 +152,13 @@ class DeferredRows(Generic[RowT]):
             )
         return known
 
-    def _next_wake_ms(self, connection: sa.Connection) -> int:
-        wake = self._table.c.wake_ms
-        found = connection.execute(sa.select(wake).order_by(wake).limit(1)).scalar_one_or_none()
+    def _next_wake_ms(self, connection: sa.Connection, behind: RowT | None = None) -> int:
+        columns = self._table.c
+        order = sa.tuple_(columns.wake_ms, columns.id)
+        first = sa.select(columns.wake_ms).order_by(columns.wake_ms, columns.id).limit(1)
+        if behind is not None:
+            first = first.where(order > (behind.wake_ms, behind.id))
+        found = connection.execute(first).scalar_one_or_none()
         return NEVER_MS if found is None else int(found)
 
     def _due_ids(self, connection: sa.Connection, now_ms: int, rows_max: int, bytes_max: int) -> list[UUID]:
@@ -197,12 +213,14 @@ class DeferredRows(Generic[RowT]):
             chosen = chosen.where(columns.id < page.until_id)
         if page.topic_id is not None:
             chosen = chosen.where(columns.topic_id == page.topic_id)
+        if page.instance is not None:
+            chosen = chosen.where(columns.instance == page.instance)
         if page.parked:
             chosen = chosen.where(columns.wake_ms == NEVER_MS)
         return [self._row(found) for found in connection.execute(chosen.order_by(columns.id).limit(page.limit))]
 
     def _row(self, found: sa.Row[Any]) -> RowT:
-        values = dict(found._mapping)
+        values = dict(zip(found._fields, found, strict=True))
         for name in _BYTES_COLUMNS:
             if name in values:
                 values[name] = values[name].decode()

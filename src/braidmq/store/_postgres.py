@@ -88,7 +88,8 @@ async def _listen_until_lost(driver: Any, channel: str, heard: Callable[[], None
     while not lost.is_set():
         heard()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(lost.wait(), LISTEN_CHECK_S)
+            async with asyncio.timeout(LISTEN_CHECK_S):  # unlike `wait_for` it never loses a cancellation
+                await lost.wait()
         await driver.execute("SELECT 1", timeout=CONNECT_TIMEOUT_S)
 
 

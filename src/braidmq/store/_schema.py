@@ -12,7 +12,7 @@ import structlog
 
 from braidmq.model.errors import StoreFailed
 
-SCHEMA_REVISION = "0008"
+SCHEMA_REVISION = "0009"
 """The newest migration. Revisions are numbers of four digits, so that they compare as texts."""
 
 _MIGRATIONS = "braidmq.store:migrations"

@@ -50,6 +50,11 @@ class Store:
         return cls(database, address)
 
     @property
+    def is_shared(self) -> bool:
+        """Whether other nodes may use it at the same time; a SQLite file has only the one."""
+        return not isinstance(self._address, SqliteAddress)
+
+    @property
     def commits(self) -> int:
         """How many transactions `write` has committed."""
         return self._writer.commits

@@ -231,3 +231,41 @@ secrets = sa.Table(
     sa.Column("name", sa.String(64), primary_key=True),
     sa.Column("content", sa.LargeBinary, nullable=False),
 )
+
+# Figures of the last day: of the node, of a topic or of a group, as `scope` says; see `core.samples`.
+samples = sa.Table(
+    "samples",
+    metadata,
+    sa.Column("scope", sa.LargeBinary, primary_key=True),
+    sa.Column("at_ms", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+    sa.Index(None, "at_ms"),
+)
+
+# Who changed what.
+audit = sa.Table(
+    "audit",
+    metadata,
+    sa.Column("id", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=True),
+    sa.Column("at_ms", sa.BigInteger, nullable=False),
+    sa.Column("node", sa.Text, nullable=False),
+    sa.Column("actor", sa.Text, nullable=False),
+    sa.Column("protocol", sa.Text, nullable=False),
+    sa.Column("operation", sa.Text, nullable=False),
+    sa.Column("resource", sa.Text, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("outcome", sa.Text, nullable=False),
+    sa.Column("detail", sa.Text, nullable=False),
+    sa.Index(None, "at_ms"),
+)
+
+# Small documents of several kinds, whose content is the business of those who keep them: rules, alarms, reports.
+documents = sa.Table(
+    "documents",
+    metadata,
+    sa.Column("kind", sa.String(32), primary_key=True),
+    sa.Column("key", sa.LargeBinary, primary_key=True),
+    sa.Column("at_ms", sa.BigInteger, nullable=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+    sa.Index(None, "kind", "at_ms"),
+)
