@@ -135,6 +135,9 @@ class Counters:
         now_ms = clock.passed_ms()
         self.stored_all = Figure(now_ms, minutes=10)
         self.delivered_all = Figure(now_ms, minutes=10)
+        self.protocols_in: dict[str, Figure] = {}
+        self.protocols_out: dict[str, Figure] = {}
+        """What clients brought and were given, by the protocol that they speak; each is made with its listener."""
         self._stored: dict[int, Figure] = {}
         self._delivered: dict[tuple[str, int], Figure] = {}
         self._turn = 0
@@ -162,6 +165,30 @@ class Counters:
         figure = self._delivered.get((group, number)) or self._begin(self._delivered, (group, number))
         if figure is not None:
             figure.add(messages, size_bytes)
+
+    def protocol_in(self, protocol: str) -> Figure:
+        """What clients of this protocol bring."""
+        return self.protocols_in.setdefault(protocol, Figure(self._clock.passed_ms()))
+
+    def protocol_out(self, protocol: str) -> Figure:
+        """What clients of this protocol are given."""
+        return self.protocols_out.setdefault(protocol, Figure(self._clock.passed_ms()))
+
+    def by_protocol(self, window_ms: float) -> dict[str, tuple[Sum, Sum]]:
+        """What came in and went out, by protocol."""
+        now_ms = self._clock.passed_ms()
+        found = {}
+        for name in sorted({*self.protocols_in, *self.protocols_out}):
+            brought, given = self.protocols_in.get(name), self.protocols_out.get(name)
+            found[name] = (
+                Sum() if brought is None else brought.over(window_ms, now_ms),
+                Sum() if given is None else given.over(window_ms, now_ms),
+            )
+        return found
+
+    def given_partitions(self) -> list[tuple[str, int]]:
+        """The groups and partitions of which deliveries were counted; the group is empty where readers name none."""
+        return list(self._delivered)
 
     def stored_over(self, window_ms: float, numbers: Iterable[int]) -> Sum | None:
         """What came to these partitions; None where nothing was ever counted."""
@@ -195,7 +222,10 @@ class Counters:
     def _sample(self) -> None:
         self._turn += 1
         now_ms = self._clock.passed_ms()
-        for figure in (self.stored_all, self.delivered_all, *self._stored.values(), *self._delivered.values()):
+        for figures in (self._stored, self._delivered, self.protocols_in, self.protocols_out):
+            for figure in figures.values():
+                figure.sample(now_ms, self._turn)
+        for figure in (self.stored_all, self.delivered_all):
             figure.sample(now_ms, self._turn)
         if self._turn % _DAILY_EVERY == 0:
             self._stored = {key: figure for key, figure in self._stored.items() if not figure.is_idle()}

@@ -23,8 +23,10 @@ LOOK_MS = 10_000
 RETRY_MS = 1_000
 """How long after a failure of the store it is tried again."""
 REST_MAX_MS = 50
+LATE_MS = 500
+"""Rows that have waited so long beyond their time come before the rest of the node."""
 TURN_BYTES = 8 << 20
-TURN_ROWS = 256
+TURN_ROWS = 512
 LEASE_MS = 60_000
 """How long others leave what a node has claimed alone. Far longer than a turn: only a stop makes it run out."""
 
@@ -113,10 +115,11 @@ class Alarm:
             await self._learn(self._rows.next_wake_ms)
 
     async def _rest(self, worked_ms: float) -> None:
-        """Between turns of a long backlog the rest of the node has its time, too."""
+        """Between turns of a long backlog the rest of the node has its time, too: less the later the rows are."""
         await asyncio.sleep(0)
-        if worked_ms > 0:
-            await self._wait(min(worked_ms / 2, REST_MAX_MS))
+        rest_ms = min(worked_ms / 2, REST_MAX_MS) * (1 - self.behind_ms / LATE_MS)
+        if rest_ms > 0:
+            await self._wait(rest_ms)
 
     async def _learn(self, ask: Callable[[], Awaitable[int]]) -> None:
         """What was added while the answer was under way is in nobody's answer, and so is not forgotten by it."""
@@ -152,7 +155,13 @@ class Rows(Protocol[RowT]):
     async def next_wake_ms(self) -> int: ...
 
     async def claim(
-        self, now_ms: int, change: Callable[[RowT], RowT | None], *, rows_max: int, bytes_max: int
+        self,
+        now_ms: int,
+        change: Callable[[RowT], RowT | None],
+        *,
+        rows_max: int,
+        bytes_max: int,
+        for_others: bool = False,
     ) -> tuple[list[RowT], int]: ...
 
     async def revise(self, ids: Iterable[UUID], change: Callable[[RowT], RowT | None]) -> list[RowT]: ...

@@ -13,9 +13,9 @@ import msgspec
 
 from braidmq.core.admission import Admissions
 from braidmq.core.counters import UNCOUNTED, Tally
-from braidmq.core.loads import Loaded, loaded, partition_for
+from braidmq.core.loads import Loaded, loaded, partition_for, partition_of_priority
 from braidmq.log import Appended, Log
-from braidmq.model import BORN_HEADER, ID_HEADER, BraidError, Half, Message, Topic
+from braidmq.model import BORN_HEADER, ID_HEADER, BraidError, Half, Message, Topic, TopicKind
 from braidmq.model.errors import DamagedLog, InvalidBatch, OffsetOutOfRange, UnknownPartition, UnknownTopic
 from braidmq.records import Batch, batch_messages, batches_in, read_records
 from braidmq.store import Gathering
@@ -184,10 +184,12 @@ class Delivery:
         return topic
 
     def _partition(self, topic: Topic, wanted: int, message: Message) -> int:
-        """As asked; by the key, as Kafka's producers choose; or any."""
+        """As asked; by the priority, in a topic of such; by the key, as Kafka's producers choose; or any."""
         count = len(topic.partition_numbers)
         if wanted >= 0:
             return wanted % count
+        if topic.kind is TopicKind.PRIORITY:
+            return partition_of_priority(message, count)
         if message.key is None:
             return self._draw(count)
         return partition_for(message.key, count)

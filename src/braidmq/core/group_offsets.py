@@ -29,6 +29,8 @@ class Groups(Protocol):
         self, group: str, member: None, offsets: Mapping[int, GroupOffset], *, is_progress: bool
     ) -> None: ...
 
+    def check_movable(self, group: str) -> None: ...
+
     def offsets(self, group: str) -> Mapping[int, GroupOffset]: ...
 
     async def delete_offsets(self, group: str, numbers: Iterable[int]) -> dict[int, BraidError | None]: ...
@@ -107,6 +109,9 @@ class Target(NamedTuple):
     offset: int | None = None
     time_ms: int | None = None
     """At the first message that is not older."""
+    shift: int | None = None
+    """So many messages further, or back if it is negative, from where the group is; from the start where it is
+    nowhere."""
     end: bool = False
     """Behind all that there is; otherwise, where nothing is said, at the start."""
 
@@ -174,19 +179,40 @@ class GroupOffsets:
         who are told by their reads. Raises UnknownPartition, GroupNotEmpty for a group whose members have joined, and
         the log's errors.
         """
+        planned = await self.plan(group, topic, target, partitions=partitions)
+        return await self._move(group, _offsets(planned), online=online)
+
+    async def plan(
+        self, group: str, topic: Topic, target: Target, *, partitions: Iterable[int] | None = None
+    ) -> list[Moved]:
+        """What `reset` would do now, without doing it: the refusal in each place is what it would raise. Raises
+        UnknownPartition."""
         chosen = _chosen(topic, partitions)
-        offsets = {each.number: await self._offset(each.number, target) for each in chosen}
-        return await self._move(group, offsets, online=online)
+        committed = self._groups.offsets(group)
+        offsets = {each.number: await self._offset(each.number, target, committed) for each in chosen}
+        return self._planned(group, offsets)
 
     async def clone(self, source: str, target: str, *, topic: Topic | None = None, online: bool = False) -> list[Moved]:
         """Let one group go on where another is, in one topic or in all; what the other has not committed stays as it
         is. Raises GroupNotEmpty, and the log's errors."""
+        planned = self.plan_clone(source, target, topic=topic)
+        return await self._move(target, _offsets(planned), online=online)
+
+    def plan_clone(self, source: str, target: str, *, topic: Topic | None = None) -> list[Moved]:
+        """What `clone` would do now, without doing it: the refusal in each place is what it would raise."""
         offsets = {
             number: offset.offset
             for number, offset in self._groups.offsets(source).items()
             if (found := self._topic_of(number)) is not None and (topic is None or found.id == topic.id)
         }
-        return await self._move(target, offsets, online=online)
+        return self._planned(target, offsets)
+
+    def check_movable(self, group: str) -> None:
+        """Raises GroupNotEmpty while members hold the group's offsets."""
+        try:
+            self._groups.check_movable(group)
+        except (UnknownMember, RebalanceInProgress) as error:
+            raise _held_by_members(group) from error
 
     async def delete(self, group: str, topic: Topic | None = None) -> list[Moved]:
         """Forget how far the group has come, in one topic or in all. Raises UnknownGroup, GroupNotEmpty."""
@@ -213,13 +239,28 @@ class GroupOffsets:
         except BraidError as error:
             self._board_all(group, untold)
             if isinstance(error, UnknownMember | RebalanceInProgress):
-                raise GroupNotEmpty(f"the members of {group!r} hold its offsets; stop them first") from error
+                raise _held_by_members(group) from error
             raise
         moved = []
         for number, offset in offsets.items():
             was = before.get(number)
             moved.append(self._moved(number, None if was is None else was.offset, offset))
         return sorted(moved)
+
+    def _planned(self, group: str, offsets: Mapping[int, int]) -> list[Moved]:
+        refusal: BraidError | None = None
+        try:
+            self.check_movable(group)
+        except GroupNotEmpty as error:
+            refusal = error
+        before = self._groups.offsets(group)
+        return sorted(
+            (
+                self._moved(number, before[number].offset if number in before else None, offset, refusal)
+                for number, offset in offsets.items()
+            ),
+            key=lambda moved: moved[:3],
+        )
 
     def _board_all(self, group: str, offsets: Mapping[int, int | None]) -> None:
         for number, offset in offsets.items():
@@ -228,8 +269,11 @@ class GroupOffsets:
             else:
                 self._board.put(group, number, offset)
 
-    async def _offset(self, number: int, target: Target) -> int:
+    async def _offset(self, number: int, target: Target, committed: Mapping[int, GroupOffset]) -> int:
         start, _, end = self._log.bounds(number)
+        if target.shift is not None:
+            present = committed[number].offset if number in committed else start
+            return min(max(present + target.shift, start), end)
         if target.time_ms is not None:
             found = await self._log.offset_for_time(number, target.time_ms)
             return end if found is None else found.offset
@@ -252,6 +296,14 @@ class GroupOffsets:
         partition = self._catalog.partition_by_number(number)
         topic = None if partition is None else self._catalog.topic_by_id(partition.topic_id)
         return None if topic is None or topic.deleting else topic
+
+
+def _offsets(planned: Iterable[Moved]) -> dict[int, int]:
+    return {each.number: each.after for each in planned if each.after is not None}
+
+
+def _held_by_members(group: str) -> GroupNotEmpty:
+    return GroupNotEmpty(f"the members of {group!r} hold its offsets; stop them first")
 
 
 def _chosen(topic: Topic, partitions: Iterable[int] | None) -> list[Partition]:

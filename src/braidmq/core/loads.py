@@ -27,6 +27,11 @@ def partition_for(key: bytes, partitions: int) -> int:
     return int((murmur2(key) & 0x7FFFFFFF) % partitions)
 
 
+def partition_of_priority(message: Message, partitions: int) -> int:
+    """In a topic of priorities: the message's own, or the highest that there is; one that says none has the lowest."""
+    return min(message.priority or 0, partitions - 1)
+
+
 def loaded(messages: Sequence[Message], admission: Admission, now_ms: int) -> Iterator[Loaded]:
     """Batches of all the messages, in order."""
     begin = size_bytes = 0

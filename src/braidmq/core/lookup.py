@@ -4,7 +4,7 @@ from typing import Final
 
 from braidmq.log import Log
 from braidmq.model import Message
-from braidmq.model.errors import OffsetOutOfRange, UnknownMessage, UnknownPartition
+from braidmq.model.errors import DamagedLog, OffsetOutOfRange, UnknownMessage, UnknownPartition
 from braidmq.records import parse_batch, read_records, record_message
 
 YOUNG_BYTES: Final = 256 << 20
@@ -40,3 +40,16 @@ async def time_at(log: Log, number: int, offset: int) -> int | None:
     if batch.is_control or batch.is_append_time:
         return batch.max_timestamp
     return next((each.timestamp_ms for each in read_records(batch) if each.offset == offset), batch.max_timestamp)
+
+
+def batch_time_at(log: Log, number: int, offset: int) -> int | None:
+    """The time with which the batch at this place begins, without opening it; None where there is none, or where it
+    would have to come from the disk, or cannot be read."""
+    try:
+        fetched = log.read_now(number, offset, 1)
+    except (OffsetOutOfRange, UnknownPartition, DamagedLog):
+        return None
+    if fetched is None or not fetched.data:
+        return None
+    batch = parse_batch(fetched.data)
+    return batch.max_timestamp if batch.is_append_time else batch.base_timestamp

@@ -50,6 +50,8 @@ class Member(msgspec.Struct, kw_only=True, eq=False):
     language: str = ""
     version: int = 0
     seen_ms: int = 0
+    heard_ms: float = 0.0
+    """The same by a clock that does not jump: nobody is struck because the time of day was set."""
     joined_ms: int = 0
     interests: Mapping[str, Interest] = {}
     """By topic; of consumers only."""
@@ -102,6 +104,11 @@ class Members:
             self._tell(member.group)
         return is_news
 
+    def heard(self, member: Member) -> None:
+        """It lives."""
+        member.seen_ms = self._clock.now_ms()
+        member.heard_ms = self._clock.passed_ms()
+
     def remove(self, client_id: str, *, producer_group: str | None = None, consumer_group: str | None = None) -> None:
         """A client leaves a group, in either of the two roles."""
         if producer_group is not None:
@@ -117,10 +124,10 @@ class Members:
 
     def expire(self) -> list[Member]:
         """Strike those that have been silent for too long; the consumers among them."""
-        before_ms = self._clock.now_ms() - self._silent_max_ms
-        for member in [each for each in _all(self._producers) if each.seen_ms < before_ms]:
+        before_ms = self._clock.passed_ms() - self._silent_max_ms
+        for member in [each for each in _all(self._producers) if each.heard_ms < before_ms]:
             _strike(self._producers, member.group, member.id)
-        return self._strike_consumers([each for each in _all(self._consumers) if each.seen_ms < before_ms])
+        return self._strike_consumers([each for each in _all(self._consumers) if each.heard_ms < before_ms])
 
     # Lookups.
 
@@ -150,6 +157,10 @@ class Members:
             for group, members in self._consumers.items()
             if any(topic in member.interests for member in members.values())
         )
+
+    def reads(self, group: str, topic: str) -> bool:
+        """Whether a live member of the group wants something of the topic."""
+        return any(topic in member.interests for member in self._consumers.get(group, {}).values())
 
     def interest(self, group: str, topic: str, channel: Channel) -> Interest | None:
         """What the member behind this connection wants of the topic; if it has not said, what another member wants."""
@@ -182,7 +193,7 @@ class Members:
     def _enrol(self, roster: Roster, member: Member) -> Member | None:
         members = roster.setdefault(member.group, {})
         known = members.get(member.id)
-        member.seen_ms = self._clock.now_ms()
+        self.heard(member)
         member.joined_ms = member.seen_ms if known is None else known.joined_ms
         members[member.id] = member
         return known

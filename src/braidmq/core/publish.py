@@ -16,12 +16,13 @@ import msgspec
 from braidmq.core.admission import Admissions
 from braidmq.core.counters import UNCOUNTED, Tally
 from braidmq.core.halves import Halves
-from braidmq.core.loads import loaded, partition_for
+from braidmq.core.loads import loaded, partition_for, partition_of_priority
 from braidmq.core.shapes import writable_partitions
 from braidmq.core.timers import Taken, Timers
 from braidmq.log import Appended, AppendResult, Log
 from braidmq.model import BraidError, Message, Topic, TopicKind
 from braidmq.model.errors import InvalidMessage, MessageTooLarge, UnknownPartition, WrongMessageKind
+from braidmq.model.saying import say
 from braidmq.records import Batch
 
 BODY_BYTES_MAX: Final = 4 << 20
@@ -94,10 +95,18 @@ class Publisher:
         for message in messages:
             body_bytes += len(message.body or b"")
         if body_bytes > self.limits.body_bytes_max:
-            raise MessageTooLarge(f"a body of {body_bytes} bytes; at most {self.limits.body_bytes_max} are taken")
+            raise MessageTooLarge(
+                say(
+                    "a body of {body_bytes} bytes; at most {body_bytes_max} are taken",
+                    body_bytes=body_bytes,
+                    body_bytes_max=self.limits.body_bytes_max,
+                )
+            )
         if topic.kind is not TopicKind.MIXED:
             for message in messages:
                 _check_kind(topic, message, partition)
+            if topic.kind is TopicKind.PRIORITY and messages[0].priority is not None:
+                partition = self.choose(topic, messages[0])
         if partition < 0:
             partition = self.choose(topic, messages[0])
         else:
@@ -133,8 +142,11 @@ class Publisher:
         return await self._halves.prepare(topic, message, group=group, partition=partition, immunity_ms=immunity_ms)
 
     def choose(self, topic: Topic, message: Message) -> int:
-        """A partition: the same for all messages with one sharding key, else the next in turn."""
+        """A partition: the same for all messages with one sharding key, else the next in turn. In a topic of priorities
+        it is the priority, or the highest that the topic has."""
         count = writable_partitions(topic) if topic.settings else len(topic.partition_numbers)
+        if topic.kind is TopicKind.PRIORITY:
+            return partition_of_priority(message, count)
         if (sharding_key := message.sharding_key) is not None:
             return partition_for(sharding_key.encode(), count)
         self._turn += 1
@@ -146,7 +158,11 @@ class Publisher:
         body_bytes = len(message.body or b"")
         if body_bytes > self.limits.deferred_bytes_max:
             raise MessageTooLarge(
-                f"a body of {body_bytes} bytes; messages that wait have at most {self.limits.deferred_bytes_max}"
+                say(
+                    "a body of {body_bytes} bytes; messages that wait have at most {deferred_bytes_max}",
+                    body_bytes=body_bytes,
+                    deferred_bytes_max=self.limits.deferred_bytes_max,
+                )
             )
         _check_partition(topic, partition)
 
@@ -223,15 +239,24 @@ def _refusal(batches: Sequence[Batch | BraidError]) -> BraidError:
 
 def _check_partition(topic: Topic, partition: int) -> None:
     if partition >= len(topic.partition_numbers):
-        raise UnknownPartition(f"topic {topic.name} has {len(topic.partition_numbers)} partitions, not {partition}")
+        raise UnknownPartition(
+            say(
+                "topic {name} has {count} partitions, not {partition}",
+                name=topic.name,
+                count=len(topic.partition_numbers),
+                partition=partition,
+            )
+        )
 
 
 def _check_kind(topic: Topic, message: Message, partition: int) -> None:
     """Whether a topic takes a message that goes in at once."""
     if topic.kind is TopicKind.FIFO:
         if message.sharding_key is None and partition < 0:
-            raise InvalidMessage(f"topic {topic.name} is ordered: a message needs a sharding key or a partition")
-    elif topic.kind is TopicKind.NORMAL:
+            raise InvalidMessage(
+                say("topic {name} is ordered: a message needs a sharding key or a partition", name=topic.name)
+            )
+    elif topic.kind in (TopicKind.NORMAL, TopicKind.PRIORITY):
         if message.sharding_key is not None:
             raise _wrong_kind(topic, TopicKind.FIFO)
     else:

@@ -1,15 +1,18 @@
 """Reading messages from an offset on, through a filter, with waiting. Hot path of consumers that keep offsets.
 
 Whole batches come out of the log; readers want some of their messages. What was opened is kept for a moment, because
-readers take a batch in pieces, and several groups read the same. Records of open and aborted transactions are not seen.
+readers take a batch in pieces, and several groups read the same. Records of open and aborted transactions are not seen,
+but by readers who want them (not `committed`).
 
 A reader that waits is woken by messages that it wants, not by any others; what it looked through in vain is not looked
 through again, and it learns how far that was.
 """
 
 import asyncio
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from braidmq.core.filters import Everything, Filter
@@ -29,6 +32,8 @@ OPENED_WORTH: Final = 8
 RECORD_BYTES: Final = 120
 """About what a message weighs beside its content."""
 
+_OFFSET: Final = attrgetter("offset")
+
 
 class Pulled(NamedTuple):
     """Messages, and where to go on."""
@@ -46,15 +51,17 @@ class Puller:
         self._opened: OrderedDict[tuple[int, int], tuple[Sequence[Record], int]] = OrderedDict()
         self._opened_bytes = 0
 
-    def pull_now(self, number: int, offset: int, chosen: Filter, *, count_max: int, bytes_max: int) -> Pulled | None:
+    def pull_now(
+        self, number: int, offset: int, chosen: Filter, *, count_max: int, bytes_max: int, committed: bool = True
+    ) -> Pulled | None:
         """What is there from the offset on; None where that would have to wait for the disk.
 
         Raises UnknownPartition, OffsetOutOfRange, DamagedLog.
         """
         bounds = self._bounds(number, offset)
         search = _Search(self, number, offset, chosen, count_max, bytes_max)
-        while search.is_wanting(bounds):
-            fetched = self._log.read_now(number, search.offset, search.read_bytes, committed=True)
+        while search.is_wanting(bounds.stable if committed else bounds.end):
+            fetched = self._log.read_now(number, search.offset, search.read_bytes, committed=committed)
             if fetched is None:
                 return None
             if not search.take(fetched):
@@ -62,13 +69,21 @@ class Puller:
         return Pulled(search.found, search.offset, bounds)
 
     async def pull(
-        self, number: int, offset: int, chosen: Filter, *, count_max: int, bytes_max: int, wait_s: float = 0.0
+        self,
+        number: int,
+        offset: int,
+        chosen: Filter,
+        *,
+        count_max: int,
+        bytes_max: int,
+        wait_s: float = 0.0,
+        committed: bool = True,
     ) -> Pulled:
         """The same, reading from the disk where needed, and waiting so long for the first message that is wanted."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + wait_s
         while True:
-            pulled = await self._look(number, offset, chosen, count_max, bytes_max)
+            pulled = await self._look(number, offset, chosen, count_max, bytes_max, committed=committed)
             offset = pulled.next_offset
             left_s = deadline - loop.time()
             if pulled.records or left_s <= 0:
@@ -88,11 +103,13 @@ class Puller:
         pulled = await self.pull(number, offset, chosen, count_max=1, bytes_max=1, wait_s=wait_s)
         return pulled.records[0].offset if pulled.records else pulled.next_offset
 
-    async def _look(self, number: int, offset: int, chosen: Filter, count_max: int, bytes_max: int) -> Pulled:
+    async def _look(
+        self, number: int, offset: int, chosen: Filter, count_max: int, bytes_max: int, *, committed: bool
+    ) -> Pulled:
         bounds = self._bounds(number, offset)
         search = _Search(self, number, offset, chosen, count_max, bytes_max)
-        while search.is_wanting(bounds):
-            if not search.take(await self._log.read(number, search.offset, search.read_bytes, committed=True)):
+        while search.is_wanting(bounds.stable if committed else bounds.end):
+            if not search.take(await self._log.read(number, search.offset, search.read_bytes, committed=committed)):
                 break
         return Pulled(search.found, search.offset, bounds)
 
@@ -184,11 +201,11 @@ class _Search:
     def read_bytes(self) -> int:
         return READ_BYTES if self._looked_at_bytes else FIRST_READ_BYTES
 
-    def is_wanting(self, bounds: Bounds) -> bool:
+    def is_wanting(self, end: int) -> bool:
         return (
             self._count_left > 0
             and self._bytes_left > 0
-            and self.offset < bounds.stable
+            and self.offset < end
             and self._looked_at_bytes < LOOKED_AT_BYTES_MAX
         )
 
@@ -205,7 +222,10 @@ class _Search:
 
     def _take_batch(self, batch: Batch) -> bool:
         chosen, start = self._chosen, self.offset
-        for record in self._puller.open(self._number, batch):
+        records = self._puller.open(self._number, batch)
+        first = bisect_left(records, start, key=_OFFSET) if start > batch.base_offset else 0
+        for at in range(first, len(records)):
+            record = records[at]
             if record.offset < start or (chosen is not None and not chosen.matches(record)):
                 continue
             size_bytes = len(record.value or b"")

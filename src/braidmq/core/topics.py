@@ -28,9 +28,18 @@ from braidmq.model import (
     TopicKind,
     check_topic_name,
 )
-from braidmq.model.errors import AlreadyExists, InvalidName, InvalidPartitions, LogClosed, UnknownTopic
-from braidmq.model.names import is_internal
-from braidmq.model.topic_settings import TOPIC_SETTINGS, TopicFields, TopicSetting, fields_of, texts_of
+from braidmq.model.errors import AlreadyExists, InvalidName, InvalidPartitions, LogClosed, NotPermitted, UnknownTopic
+from braidmq.model.names import is_internal, read_lite_topic_name
+from braidmq.model.saying import say
+from braidmq.model.topic_settings import (
+    CLEANUP_POLICY,
+    DELETE,
+    TOPIC_SETTINGS,
+    TopicFields,
+    TopicSetting,
+    fields_of,
+    texts_of,
+)
 from braidmq.store import Catalog
 
 ResultT = TypeVar("ResultT")
@@ -101,10 +110,13 @@ class Topics:
         if (topic := self.find(name, instance=instance)) is not None:
             return topic
         if is_internal(name):
-            raise UnknownTopic(f"there is no topic {name!r}")
+            raise UnknownTopic(say("there is no topic {name}", name=repr(name)))
         if not self.auto_create:
             raise UnknownTopic(
-                f"there is no topic {name!r}, and topics are not made by being used (topics.auto_create)"
+                say(
+                    "there is no topic {name}, and topics are not made by being used (topics.auto_create)",
+                    name=repr(name),
+                )
             )
         return await self.ensure_own(name, instance=instance)
 
@@ -141,7 +153,7 @@ class Topics:
         """Ready for messages when this returns. Raises InvalidName, InvalidPartitions, InvalidSetting,
         AlreadyExists."""
         count = self.partitions if partitions is None else partitions
-        fields = _check_wanted(name, count, settings)
+        fields = self._check_wanted(name, instance, count, settings)
         creation = self._catalog.create_topic(name, partitions=count, instance=instance, kind=kind, **fields._asdict())
         return await self._to_its_end(self._create(creation, (instance, name)))
 
@@ -175,13 +187,25 @@ class Topics:
     ) -> Topic:
         """The topic that `create` would make now, without making it: it has no id. Raises what `create` would."""
         count = self.partitions if partitions is None else partitions
-        fields = _check_wanted(name, count, settings)
+        fields = self._check_wanted(name, instance, count, settings)
         for holder in self._catalog.topics():
             if holder.instance == instance and claim(holder.name) == claim(name):
                 if holder.name == name:
-                    raise AlreadyExists(f"Topic '{name}' already exists.")
-                raise InvalidName(f"Topic '{name}' collides with existing topic: {holder.name}")
+                    raise AlreadyExists(say("Topic '{name}' already exists.", name=name))
+                raise InvalidName(
+                    say("Topic '{name}' collides with existing topic: {name_2}", name=name, name_2=holder.name)
+                )
         return Topic(id=NO_ID, name=name, instance=instance, partition_numbers=tuple(range(count)), **fields._asdict())
+
+    def _check_wanted(
+        self, name: str, instance: str, partitions: int, settings: Mapping[str, str] | None
+    ) -> TopicFields:
+        fields = _check_wanted(name, partitions, settings)
+        if (lite := read_lite_topic_name(name)) is not None:
+            parent = self._catalog.topic(instance, lite.parent)
+            if parent is None or parent.kind is not TopicKind.LITE:
+                raise InvalidName(f"{name!r} is the name of a lite topic, and {lite.parent!r} is no topic of such")
+        return fields
 
     async def expand(self, topic: Topic, partitions: int) -> Topic:
         """Grow to this number of partitions. Raises UnknownTopic, InvalidPartitions."""
@@ -192,10 +216,15 @@ class Topics:
         """Whether the topic could grow so. Raises what `expand` would."""
         present = len(topic.partition_numbers)
         if partitions == present:
-            raise InvalidPartitions(f"Topic already has {present} partition(s).")
+            raise InvalidPartitions(say("Topic already has {present} partition(s).", present=present))
         if partitions < present:
             raise InvalidPartitions(
-                f"The topic {topic.name} currently has {present} partition(s); {partitions} would not be an increase."
+                say(
+                    "The topic {name} currently has {present} partition(s); {partitions} would not be an increase.",
+                    name=topic.name,
+                    present=present,
+                    partitions=partitions,
+                )
             )
         _check_partitions(partitions)
 
@@ -296,6 +325,16 @@ class Topics:
             self._behind.discard(topic_id)
 
 
+def check_beginning_deletable(topic: Topic) -> None:
+    """A topic that is only compacted cannot lose its beginning: the last message of each key is promised to stay.
+    Raises NotPermitted."""
+    if DELETE not in CLEANUP_POLICY.read(topic.settings):
+        raise NotPermitted(
+            say("the topic {name} is only compacted, and keeps the last message of each key", name=repr(topic.name)),
+            fix="Add delete to the topic's cleanup.policy first.",
+        )
+
+
 def claim(name: str) -> str:
     """Names that are the same under this cannot exist side by side, because Kafka's metrics cannot tell them apart."""
     return name.replace(".", "_")
@@ -304,11 +343,17 @@ def claim(name: str) -> str:
 def _check_wanted(name: str, partitions: int, settings: Mapping[str, str] | None) -> TopicFields:
     check_topic_name(name)
     if name in RESERVED_TOPIC_NAMES:
-        raise InvalidName(f"the topic name {name!r} is reserved")
+        raise InvalidName(say("the topic name {name} is reserved", name=repr(name)))
     _check_partitions(partitions)
     return fields_of(settings or {})
 
 
 def _check_partitions(partitions: int) -> None:
     if not 1 <= partitions <= TOPIC_PARTITIONS_MAX:
-        raise InvalidPartitions(f"a topic has 1 to {TOPIC_PARTITIONS_MAX:,} partitions, not {partitions:,}")
+        raise InvalidPartitions(
+            say(
+                "a topic has 1 to {topic_partitions_max} partitions, not {partitions}",
+                topic_partitions_max=f"{TOPIC_PARTITIONS_MAX:,}",
+                partitions=f"{partitions:,}",
+            )
+        )

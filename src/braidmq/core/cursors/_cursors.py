@@ -4,46 +4,57 @@ Receivers are given messages and say of each what became of it; see `_cursor` fo
 kept a moment later, all that came together in one write: after a crash at most what was said in that moment is given
 out again, and nothing is passed over. How far a group has come without a gap is also committed as its offset, so that
 whoever looks at groups sees these like all others. If somebody else moves that offset, the group goes on there.
+
+What came back to a group by its retry topic (sent back by members that pull, replayed or resent by operators) is given
+to those who receive the topic that it was sent to first, as if its partition were one more of that topic: `_parts`.
 """
 
 import asyncio
-import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Protocol
 from uuid import UUID
 
 import structlog
 
-from braidmq.core.cursors._cursor import NO_LANE, Cursor, Found, OpenMessage
+from braidmq.core.cursors._cursor import Cursor, OpenMessage
+from braidmq.core.cursors._ears import Attention, Ears, OnNews, wait_for_news
 from braidmq.core.cursors._keeping import Keeping, Kept, Offsets, Place, Rows
 from braidmq.core.cursors._line import Line
+from braidmq.core.cursors._parts import Part, Readers, found_in, group_of_retry_name, own_retry_name
+from braidmq.core.cursors._reach import Reach
 from braidmq.core.cursors._seals import Seals
-from braidmq.core.cursors._words import Ask, Beginning, CursorLimits, CursorView, Delivered, Receipt
+from braidmq.core.cursors._shelf import Shelf
+from braidmq.core.cursors._words import Ask, CursorLimits, CursorView, Delivered, Receipt
 from braidmq.core.filters import Everything
 from braidmq.core.group_offsets import ResetBoard
-from braidmq.core.lookup import is_young
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.core.pull import Puller
 from braidmq.core.timing import Clock
 from braidmq.core.trace import UNTRACED, Tracer
 from braidmq.log import Log
-from braidmq.model import DEFAULT_INSTANCE, SHARDING_KEY_HEADER, BraidError, Group, Topic, TraceKind
+from braidmq.model import DEFAULT_INSTANCE, BraidError, Group, Topic, TraceKind
 from braidmq.model.errors import (
     HandleExpired,
     InvalidHandle,
     OffsetOutOfRange,
     TooManyReceivers,
     UnknownMessage,
-    UnknownPartition,
 )
+from braidmq.model.group_settings import CONSUME, OFF
 from braidmq.records import Record
 from braidmq.store import Change, GroupChanged, TopicChanged
 
 REMEMBERED_MAX: Final = 10_000
 """How many batches are remembered for receivers who ask again."""
 BURY_RETRY_MS: Final = 1000
+COMING_MS: Final = 50
+"""How soon is looked again for a topic that is being made."""
 BURIAL_MS: Final = 60_000
+NAMED_TOGETHER: Final = 1_000
+"""How many messages that the last life has left are read in one go."""
+AHEAD_BYTES: Final = 48 << 10
+"""How much is read with a message that comes again, of what lies behind it and comes again, too."""
 
 _logger = structlog.get_logger(__name__)
 
@@ -52,6 +63,8 @@ class Catalog(Protocol):
     """What exists; see `store.Catalog`."""
 
     def group(self, instance: str, name: str) -> Group | None: ...
+
+    def topic(self, instance: str, name: str) -> Topic | None: ...
 
     def topic_by_id(self, topic_id: UUID) -> Topic | None: ...
 
@@ -103,22 +116,23 @@ class Cursors:
         *,
         limits: CursorLimits | None = None,
         tracer: Tracer = UNTRACED,
+        readers: Readers | None = None,
     ) -> None:
         self._catalog = catalog
         self._log = log
         self._puller = puller
-        self._resets = resets
         self._undertaker = undertaker
         self._clock = clock
         self._seals = Seals(secret)
-        self._limits = limits or CursorLimits()
+        self.limits = limits or CursorLimits()
         self._tracer = tracer
         self._began_ms = clock.now_ms() - clock.passed_ms()
         self._keeping = Keeping(rows, offsets, clock)
         self._kept = self._keeping.kept
-        self._open_counts: dict[str, int] = {}
+        self._shelf = Shelf(log, resets, self._keeping, self.limits, self._count_lost)
+        self._reach = Reach(catalog, log, readers)
         self._lines: dict[tuple[str, UUID], Line] = {}
-        self._turns: dict[tuple[str, UUID], int] = {}
+        self._ears = Ears(log)
         self._remembered: OrderedDict[tuple[str, str], list[Delivered]] = OrderedDict()
         self._burials: set[asyncio.Task[None]] = set()
         self._closing = False
@@ -127,9 +141,7 @@ class Cursors:
 
     async def open(self) -> None:
         """Take up what the last life of this node has left."""
-        await self._keeping.load(renewal_ms=self._limits.renewal_ms)
-        for place, kept in self._kept.items():
-            self._count_open(place.group, kept.cursor.open_count)
+        await self._shelf.load()
 
     async def close(self) -> None:
         """Receivers go with nothing; what is known is kept."""
@@ -137,6 +149,7 @@ class Cursors:
         self._unsubscribe()
         for line in list(self._lines.values()):
             await line.close()
+        self._ears.tell_all()
         if self._burials:
             await asyncio.wait(self._burials)
         await self._keeping.close()
@@ -152,21 +165,77 @@ class Cursors:
 
         Raises UnknownPartition, TooManyReceivers, and the log's errors.
         """
-        if ask.attempt_id and (again := self._again(ask)):
+        if again := self.again(ask):
             return again
-        batch = await self._collect(ask)
+        batch = await self._collect([ask])
         if not batch and wait_s > 0 and not self._closing:
-            if sum(map(len, self._lines.values())) >= self._limits.waiting_max:
-                raise TooManyReceivers(f"{self._limits.waiting_max} receivers wait (cursors.waiting_max)")
+            self._check_waiting()
             batch = await self._line(ask).wait(ask, wait_s)
-        if ask.attempt_id and batch:
-            self._remember(ask, batch)
+        self._remember(ask, batch)
         return batch
+
+    async def receive_any(self, asks: Sequence[Ask], *, wait_s: float = 0.0) -> list[Delivered]:
+        """As `receive`, for one who takes from several places at once, those of the first ask first. How much is taken
+        in all, and under which word, the first ask says. Raises what `receive` does."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + wait_s
+        if again := self.again(asks[0]):
+            return again
+        if wait_s > 0:
+            self._check_waiting()
+        with self._ears.listening(asks) as news:
+            while True:
+                news.clear()
+                batch = await self._collect(asks)
+                left_s = deadline - loop.time()
+                if batch or left_s <= 0 or self._closing:
+                    self._remember(asks[0], batch)
+                    return batch
+                dues_ms = [due for ask in asks if (due := self._due_in_ms(ask)) is not None]
+                await wait_for_news(news, min([left_s, *(max(due, 1) / 1000 for due in dues_ms)]))
+
+    def attend(self, group: str, topics: Sequence[Topic], on_news: OnNews) -> Attention:
+        """Hear from now on where something may have become ready for the group, but for what comes back by its own
+        time: `dues` says that. Raises UnknownPartition."""
+        return Attention(self._ears, self._log, group, topics, on_news)
+
+    def dues(self, group: str, numbers: Iterable[int]) -> tuple[list[int], float | None]:
+        """In which of the partitions something has come back to the group, and in how many milliseconds something will
+        in the others."""
+        if not self._shelf.open_counts.get(group):
+            return [], None
+        now_ms, due, next_ms = self.now_ms(), [], None
+        for number in numbers:
+            kept = self._kept.get(Place(group, number))
+            if kept is None or (at_ms := kept.cursor.next_due_ms) is None:
+                continue
+            if at_ms <= now_ms:
+                due.append(number)
+            elif next_ms is None or at_ms < next_ms:
+                next_ms = at_ms
+        return due, None if next_ms is None else next_ms - now_ms
+
+    def _check_waiting(self) -> None:
+        if sum(map(len, self._lines.values())) + len(self._ears) >= self.limits.waiting_max:
+            raise TooManyReceivers(f"{self.limits.waiting_max} receivers wait (cursors.waiting_max)")
+
+    def has_begun(self, group: str, number: int) -> bool:
+        """Whether it is known where the group is in the partition."""
+        place = Place(group, number)
+        return place in self._kept or self._keeping.committed(place) is not None
+
+    def holds(self, group: str, receipt: Receipt) -> bool:
+        """Whether a message is still with the receiver who has this receipt."""
+        try:
+            self._message_of(group, receipt)
+        except (HandleExpired, InvalidHandle):
+            return False
+        return True
 
     def acknowledge(self, group: str, receipt: Receipt) -> None:
         """The message is done. Raises InvalidHandle, HandleExpired."""
         kept, message = self._message_of(group, receipt)
-        self._finish(Place(group, receipt.number), kept, message)
+        self._end(Place(group, receipt.number), kept, message, kept.cursor.acknowledge)
         self._counts["acknowledged"] += 1
 
     def extend(self, group: str, receipt: Receipt, invisible_ms: int, *, counts: bool = True) -> Receipt:
@@ -198,13 +267,19 @@ class Cursors:
     async def peek(self, ask: Ask) -> list[tuple[int, Record]]:
         """New messages that a receiver would be given, with their partitions; they stay for others."""
         found: list[tuple[int, Record]] = []
-        for partition, number in self._in_turn(ask):
-            kept = self._cursor(ask, Place(ask.group, number))
+        for part in self._reach.in_turn(ask):
+            number, partition = part.number, part.partition
+            kept = self._shelf.cursor(ask, part)
             count_max = ask.count_max - len(found)
             if count_max <= 0:
                 break
             pulled = await self._puller.pull(
-                number, kept.cursor.next, ask.chosen, count_max=count_max, bytes_max=ask.bytes_max
+                number,
+                kept.cursor.next,
+                ask.chosen,
+                count_max=count_max,
+                bytes_max=ask.bytes_max,
+                committed=ask.committed,
             )
             found += [(partition, record) for record in pulled.records]
         return found
@@ -215,7 +290,7 @@ class Cursors:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + wait_s
         while True:
-            cursors = {number: self._cursor(ask, Place(ask.group, number)).cursor for _, number in self._in_turn(ask)}
+            cursors = {part.number: self._shelf.cursor(ask, part).cursor for part in self._reach.in_turn(ask)}
             for cursor in cursors.values():
                 cursor.expire(self.now_ms())
             if any(self._has_any(number, cursor) for number, cursor in cursors.items()):
@@ -241,27 +316,43 @@ class Cursors:
         ]
         return sorted(found)
 
+    def counts_out(self) -> dict[str, int]:
+        """How many messages are with receivers, by group; with every group that takes messages one by one."""
+        counts: dict[str, int] = {}
+        for place, kept in self._kept.items():
+            counts[place.group] = counts.get(place.group, 0) + kept.cursor.out_count
+        return counts
+
+    def out(self, group: str, number: int) -> int:
+        """How many messages of the partition are with receivers of the group."""
+        kept = self._kept.get(Place(group, number))
+        return 0 if kept is None else kept.cursor.out_count
+
     def lag(self, group: str, topic: Topic) -> int:
         """How many messages of the topic the group has not done; see `CursorView.lag`."""
         found = ((number, self._kept.get(Place(group, number))) for number in topic.partition_numbers)
         return sum(
-            kept.cursor.open_count + self._log.bounds(number).stable - kept.cursor.next
+            kept.cursor.open_count + max(self._log.bounds(number).stable - kept.cursor.next, 0)
             for number, kept in found
             if kept is not None
         )
 
+    def numbers(self, group: str, topic: Topic) -> tuple[int, ...]:
+        """The partitions that receivers of the topic may be given messages of."""
+        return self._reach.numbers(group, topic)
+
     def waiting(self, group: str, topic: Topic) -> int:
         """How many receivers wait."""
         line = self._lines.get((group, topic.id))
-        return 0 if line is None else len(line)
+        return (0 if line is None else len(line)) + self._ears.count(group, topic.id)
 
     def metrics(self) -> Iterator[Metric]:
         """What is open, for each group, and what was done on this node."""
         for name, text in _COUNTERS.items():
             yield Metric(f"braid_cursors_{name}", MetricKind.COUNTER, text, self._counts[name])
-        waiting = sum(map(len, self._lines.values()))
+        waiting = sum(map(len, self._lines.values())) + len(self._ears)
         yield Metric("braid_cursors_receivers", MetricKind.GAUGE, "Receivers that wait for messages.", waiting)
-        for group, count in self._open_counts.items():
+        for group, count in self._shelf.open_counts.items():
             labels = {"group": group}
             yield Metric("braid_cursors_open", MetricKind.GAUGE, "Messages given out and not done.", count, labels)
 
@@ -274,94 +365,129 @@ class Cursors:
 
     # Giving out.
 
-    async def _collect(self, ask: Ask) -> list[Delivered]:
-        bag = _Bag(ask)
+    async def _collect(self, asks: Sequence[Ask]) -> list[Delivered]:
+        bag = _Bag(asks[0])
         try:
-            for partition, number in self._in_turn(ask):
-                await self._collect_from(ask, partition, number, bag)
-                if bag.is_full:
-                    break
+            for ask in asks:
+                if not self._is_paused(ask):
+                    await self._collect_for(ask, bag)
         except BaseException:
-            self.take_back(ask.group, bag.delivered)
+            self.take_back(asks[0].group, bag.delivered)
             raise
         return bag.delivered
 
-    def _in_turn(self, ask: Ask) -> list[tuple[int, int]]:
-        """The partitions that a receiver may have messages of, another one first each time."""
-        numbers = list(enumerate(ask.topic.partition_numbers))
-        if ask.partition is not None:
-            if not 0 <= ask.partition < len(numbers):
-                raise UnknownPartition(f"the topic {ask.topic.name!r} has no partition {ask.partition}")
-            return [numbers[ask.partition]]
-        key = (ask.group, ask.topic.id)
-        first = self._turns[key] = (self._turns.get(key, -1) + 1) % len(numbers)
-        return numbers[first:] + numbers[:first]
+    async def _collect_for(self, ask: Ask, bag: _Bag) -> None:
+        for part in self._reach.in_turn(ask):
+            if bag.is_full:
+                return
+            await self._collect_from(ask, part, bag)
 
-    async def _collect_from(self, ask: Ask, partition: int, number: int, bag: _Bag) -> None:
-        place = Place(ask.group, number)
-        kept = self._cursor(ask, place)
+    async def _collect_one(self, ask: Ask) -> list[Delivered]:
+        return await self._collect([ask])
+
+    def _is_paused(self, ask: Ask) -> bool:
+        """Whether an operator wants the group to be given nothing; its receivers wait, and go on when it does."""
+        group = self._catalog.group(ask.topic.instance, ask.group)
+        return group is not None and group.settings.get(CONSUME) == OFF
+
+    async def _collect_from(self, ask: Ask, part: Part, bag: _Bag) -> None:
+        place = Place(ask.group, part.number)
+        kept = self._shelf.cursor(ask, part)
         cursor = kept.cursor
+        if part.is_retry and not cursor.is_named:
+            await self._name_origins(part, cursor)
         cursor.expire(self.now_ms())
         at_hand: dict[int, Record] = {}
         while True:
-            await self._give_ready(ask, place, partition, kept, bag, at_hand)
-            if bag.is_full or kept.is_reading or self._open_counts.get(ask.group, 0) >= self._limits.open_max:
+            await self._give_ready(ask, place, part, kept, bag, at_hand)
+            if bag.is_full or kept.is_reading or self._shelf.is_full(ask.group):
                 return
-            found = await self._look_further(ask, place, kept, bag)
+            found = await self._look_further(ask, place, part, kept, bag)
             if found is None:
                 return
             at_hand = found
 
+    async def _name_origins(self, part: Part, cursor: Cursor) -> None:
+        """Of messages that the last life has left. There may be many, and others have their turn between."""
+        at_hand: dict[int, Record] = {}
+        for nth, message in enumerate(cursor.unnamed()):
+            if nth % NAMED_TOGETHER == 0:
+                at_hand = {}
+                await asyncio.sleep(0)
+            if message.origin:
+                continue  # somebody else has asked meanwhile
+            record = await self._record(part.number, message.offset, at_hand, NAMED_TOGETHER, committed=True)
+            if record is not None:
+                found = found_in(part, record, is_ordered=False)
+                cursor.name(message, found.origin, found.earlier)
+        cursor.is_named = True
+
     async def _give_ready(
-        self, ask: Ask, place: Place, partition: int, kept: Kept, bag: _Bag, at_hand: Mapping[int, Record]
+        self, ask: Ask, place: Place, part: Part, kept: Kept, bag: _Bag, at_hand: dict[int, Record]
     ) -> None:
         cursor = kept.cursor
         deliveries_max = self._deliveries_max(ask.group)
-        while not bag.is_full and (first := cursor.take_ready()) is not None:
+        while not bag.is_full and (first := cursor.take_ready(part.origin)) is not None:
+            if first.earlier + first.attempts >= deliveries_max:
+                self._begin_burial(place, kept, first)
+                continue
             for message in cursor.together(first, bag.room):
-                if message.attempts >= deliveries_max:
+                if message.earlier + message.attempts >= deliveries_max:
                     self._begin_burial(place, kept, message)
                     break
-                await self._give(ask, place, partition, kept, message, bag, at_hand)
+                await self._give(ask, place, part, kept, message, bag, at_hand)
 
     async def _give(
         self,
         ask: Ask,
         place: Place,
-        partition: int,
+        part: Part,
         kept: Kept,
         message: OpenMessage,
         bag: _Bag,
-        at_hand: Mapping[int, Record],
+        at_hand: dict[int, Record],
     ) -> None:
         now_ms = self.now_ms()
-        due_ms = now_ms + (self._limits.renewal_ms if ask.holder is not None else ask.invisible_ms)
-        kept.cursor.give(message, due_ms, holder=ask.holder, renewed_until_ms=now_ms + self._limits.renewed_max_ms)
+        due_ms = now_ms + (self.limits.renewal_ms if ask.holder is not None else ask.invisible_ms)
+        kept.cursor.give(message, due_ms, holder=ask.holder, renewed_until_ms=now_ms + self.limits.renewed_max_ms)
         self._keeping.changed(place, kept)
-        record = at_hand.get(message.offset) or await self._record(place.number, message.offset)
+        record = at_hand.get(message.offset)
         if record is None:
-            self._finish(place, kept, message)
-            self._counts["lost"] += 1
+            following = kept.cursor.first_ready(part.origin)
+            are_near = following is not None and following - message.offset <= bag.room
+            count_max = bag.room if are_near else 1
+            record = await self._record(place.number, message.offset, at_hand, count_max, committed=ask.committed)
+        if record is None:
+            self._end(place, kept, message, kept.cursor.finish)
+            self._count_lost(1)
             return
         receipt = self._seals.receipt(place.group, place.number, message.offset, message.serial)
-        bag.put(Delivered(receipt, partition, record, message.attempts))
+        bag.put(Delivered(receipt, part.partition, record, message.earlier + message.attempts, part.topic.name))
         self._counts["delivered"] += 1
         if message.attempts > 1:
             self._counts["redelivered"] += 1
+        elif part.is_retry:
+            offset = message.offset
+            self._tracer.note_range(TraceKind.DELIVERED, place.group, place.number, offset, offset + 1, ask.client)
 
-    async def _look_further(self, ask: Ask, place: Place, kept: Kept, bag: _Bag) -> dict[int, Record] | None:
+    async def _look_further(
+        self, ask: Ask, place: Place, part: Part, kept: Kept, bag: _Bag
+    ) -> dict[int, Record] | None:
         """Open the next messages that the group wants; None when there is nothing new."""
         cursor, number = kept.cursor, place.number
-        count_max = bag.room
-        pulled = self._puller.pull_now(number, cursor.next, ask.chosen, count_max=count_max, bytes_max=bag.bytes_left)
+        chosen, count_max, bytes_max = part.chosen, bag.room, bag.bytes_left
+        pulled = self._puller.pull_now(
+            number, cursor.next, chosen, count_max=count_max, bytes_max=bytes_max, committed=ask.committed
+        )
         if pulled is None:
             kept.is_reading = True
             try:
                 pulled = await self._puller.pull(
-                    number, cursor.next, ask.chosen, count_max=count_max, bytes_max=bag.bytes_left
+                    number, cursor.next, chosen, count_max=count_max, bytes_max=bytes_max, committed=ask.committed
                 )
             finally:
                 kept.is_reading = False
+                self._ears.tell(place.group, ask.topic.id)  # who came meanwhile was given nothing
             if self._kept.get(place) is not kept:
                 return None  # somebody has set the group elsewhere meanwhile
         if pulled.next_offset <= cursor.next:
@@ -369,26 +495,36 @@ class Cursors:
         first = cursor.next
         cursor.look(
             pulled.next_offset,
-            [Found(record.offset, _lane_of(record) if ask.is_ordered else NO_LANE) for record in pulled.records],
+            [
+                found_in(part, record, is_ordered=ask.is_ordered, is_single_file=ask.is_single_file)
+                for record in pulled.records
+            ],
         )
-        self._count_open(place.group, len(pulled.records))
+        self._shelf.count_open(place.group, len(pulled.records))
         self._keeping.changed(place, kept)
-        if pulled.records:
+        if pulled.records and not part.is_retry:
             self._tracer.note_range(TraceKind.DELIVERED, place.group, number, first, pulled.next_offset, ask.client)
-        else:
+        elif not pulled.records:
             await asyncio.sleep(0)  # there may be much that is not wanted; others have their turn between
         return {record.offset: record for record in pulled.records}
 
-    async def _record(self, number: int, offset: int) -> Record | None:
-        """One message of the log; None where it is gone."""
-        everything = Everything()
+    async def _record(
+        self, number: int, offset: int, at_hand: dict[int, Record], count_max: int, *, committed: bool
+    ) -> Record | None:
+        """One message of the log, None where it is gone; it and some that lie behind it are at hand from now on."""
+        if offset in at_hand:
+            return at_hand[offset]
+        search = (number, offset, Everything())
         try:
-            pulled = self._puller.pull_now(number, offset, everything, count_max=1, bytes_max=1)
+            pulled = self._puller.pull_now(*search, count_max=count_max, bytes_max=AHEAD_BYTES, committed=committed)
             if pulled is None:
-                pulled = await self._puller.pull(number, offset, everything, count_max=1, bytes_max=1)
+                pulled = await self._puller.pull(
+                    *search, count_max=count_max, bytes_max=AHEAD_BYTES, committed=committed
+                )
         except OffsetOutOfRange:
             return None
-        return next((record for record in pulled.records if record.offset == offset), None)
+        at_hand.update((record.offset, record) for record in pulled.records)
+        return at_hand.get(offset)
 
     def take_back(self, group: str, batch: Iterable[Delivered]) -> None:
         """What was given to somebody who has gone is ready at once, and was not delivered."""
@@ -407,11 +543,14 @@ class Cursors:
         found = self._catalog.group(DEFAULT_INSTANCE, group)
         return (found or Group(name=group)).attempts_max + 1
 
+    def _count_lost(self, count: int) -> None:
+        self._counts["lost"] += count
+
     # Asking again.
 
-    def _again(self, ask: Ask) -> list[Delivered]:
-        """What was given under the same word, if all of it is still the receiver's."""
-        batch = self._remembered.get((ask.group, ask.attempt_id), [])
+    def again(self, ask: Ask) -> list[Delivered]:
+        """What was given under the same word, if all of it is still the receiver's; nothing to one without a word."""
+        batch = self._remembered.get((ask.group, ask.attempt_id), []) if ask.attempt_id else []
         for delivered in batch:
             try:
                 self._message_of(ask.group, delivered.receipt)
@@ -420,6 +559,8 @@ class Cursors:
         return batch
 
     def _remember(self, ask: Ask, batch: list[Delivered]) -> None:
+        if not ask.attempt_id or not batch:
+            return
         self._remembered[ask.group, ask.attempt_id] = batch
         while len(self._remembered) > REMEMBERED_MAX:
             self._remembered.popitem(last=False)
@@ -449,10 +590,10 @@ class Cursors:
         serial = message.serial
         try:
             await self._undertaker.send_back(
-                place.group, place.number, message.offset, delay_ms=-1, attempts=message.attempts
+                place.group, place.number, message.offset, delay_ms=-1, attempts=message.earlier + message.attempts
             )
         except (UnknownMessage, OffsetOutOfRange):
-            self._counts["lost"] += 1
+            self._count_lost(1)
         except BraidError:
             if message.serial == serial:
                 kept.cursor.extend(message, self.now_ms() + BURY_RETRY_MS)
@@ -460,10 +601,10 @@ class Cursors:
                 self._tell(place, kept)
             raise
         if self._kept.get(place) is kept and kept.cursor.find(message.offset) is message:
-            self._finish(place, kept, message)
+            self._end(place, kept, message, kept.cursor.finish)
             self._counts["buried"] += 1
 
-    # What is remembered.
+    # Receipts.
 
     def _message_of(self, group: str, receipt: Receipt) -> tuple[Kept, OpenMessage]:
         if not self._seals.is_ours(group, receipt):
@@ -476,72 +617,34 @@ class Cursors:
             raise HandleExpired
         return kept, message
 
-    def _finish(self, place: Place, kept: Kept, message: OpenMessage) -> None:
-        was_full = self._open_counts.get(place.group, 0) >= self._limits.open_max
-        kept.cursor.finish(message)
-        self._count_open(place.group, -1)
+    def _end(self, place: Place, kept: Kept, message: OpenMessage, end: Callable[[OpenMessage], None]) -> None:
+        was_full = self._shelf.is_full(place.group)
+        open_before = kept.cursor.open_count
+        end(message)
+        self._shelf.count_open(place.group, kept.cursor.open_count - open_before)
         self._keeping.changed(place, kept)
         if message.lane or was_full:
             self._tell(place, kept)
 
-    def _cursor(self, ask: Ask, place: Place) -> Kept:
-        """The group's cursor, made now if there is none, and moved to where somebody wants the group to be."""
-        bounds = self._log.bounds(place.number)
-        committed = self._keeping.committed(place)
-        moved_to = self._resets.pending(*place)
-        if moved_to is not None:
-            self._resets.withdraw(*place)
-        kept = self._kept.get(place)
-        if kept is not None and moved_to is None and committed not in (kept.committed, kept.committing):
-            moved_to = committed if committed is not None else self._first_offset(ask.beginning, place.number)
-        if kept is None or moved_to is not None:
-            offset = moved_to if moved_to is not None else committed
-            if offset is None:
-                offset = self._first_offset(ask.beginning, place.number)
-            kept = self._set(place, min(max(offset, bounds.start), bounds.end), committed)
-        elif kept.cursor.next > bounds.end:  # the log has lost its end with the power
-            kept = self._set(place, min(kept.cursor.floor, bounds.end), committed)
-        kept.topic_id = ask.topic.id
-        if kept.cursor.floor < bounds.start:
-            gone = kept.cursor.drop_below(bounds.start)
-            self._counts["lost"] += gone
-            self._count_open(place.group, -gone)
-            self._keeping.changed(place, kept)
-        return kept
+    def forget_group(self, group: str) -> None:
+        """Where the group was, and what its receivers have, counts no more."""
+        self._shelf.forget([place for place in self._kept if place.group == group])
 
-    def _set(self, place: Place, offset: int, committed: int | None) -> Kept:
-        before = self._kept.get(place)
-        if before is not None:
-            self._count_open(place.group, -before.cursor.open_count)
-        kept = self._kept[place] = Kept(Cursor(offset, renewal_ms=self._limits.renewal_ms), committed)
-        self._keeping.changed(place, kept)
-        return kept
-
-    def _first_offset(self, beginning: Beginning, number: int) -> int:
-        bounds = self._log.bounds(number)
-        if beginning is Beginning.START or (beginning is Beginning.YOUNG and is_young(self._log, number)):
-            return bounds.start
-        return bounds.stable
-
-    def _count_open(self, group: str, change: int) -> None:
-        count = self._open_counts.get(group, 0) + change
-        if count:
-            self._open_counts[group] = count
-        else:
-            self._open_counts.pop(group, None)
+    def forget(self, group: str, numbers: Iterable[int]) -> None:
+        """As `forget_group`, in these partitions."""
+        self._shelf.forget([place for number in numbers if (place := Place(group, number)) in self._kept])
 
     def _heed(self, change: Change) -> None:
         """Topics and groups that are gone take their cursors with them."""
         if isinstance(change, TopicChanged) and change.new is None and change.old is not None:
             numbers = set(change.old.partition_numbers)
-            self._forget([place for place in self._kept if place.number in numbers])
+            self._shelf.forget([place for place in self._kept if place.number in numbers])
         elif isinstance(change, GroupChanged) and change.new is None and change.old is not None:
-            self._forget([place for place in self._kept if place.group == change.old.name])
-
-    def _forget(self, places: Iterable[Place]) -> None:
-        for place in places:
-            kept = self._keeping.forget(place)
-            self._count_open(place.group, -kept.cursor.open_count)
+            self.forget_group(change.old.name)
+        elif isinstance(change, GroupChanged) and change.new is not None:
+            self._tell_group(change.new.name)
+        elif isinstance(change, TopicChanged) and change.old is None and change.new is not None:
+            self._tell_group(group_of_retry_name(change.new.name))
 
     # Lines.
 
@@ -551,20 +654,38 @@ class Cursors:
         if line is None:
             for idle in [each for each, other in self._lines.items() if not other]:
                 del self._lines[idle]
-            line = self._lines[key] = Line(self._log, self._clock, self._collect, self.take_back, self._due_in_ms)
+            line = self._lines[key] = Line(
+                self._log, self._clock, self._collect_one, self.take_back, self._due_in_ms, self._reach.watched
+            )
         return line
 
     def _due_in_ms(self, ask: Ask) -> float | None:
         """When something comes back that this receiver may have."""
-        numbers = ask.topic.partition_numbers if ask.partition is None else [ask.topic.partition_numbers[ask.partition]]
-        cursors = (self._kept.get(Place(ask.group, number)) for number in numbers)
+        if self._is_paused(ask):
+            return None  # whoever lets the group go on tells its lines
+        parts = self._reach.parts_to_be(ask)
+        if parts is None:
+            return COMING_MS
+        cursors = (self._kept.get(Place(ask.group, part.number)) for part in parts)
         dues = [due for kept in cursors if kept is not None and (due := kept.cursor.next_due_ms) is not None]
         return min(dues) - self.now_ms() if dues else None
 
     def _tell(self, place: Place, kept: Kept) -> None:
         """Something may have become ready, or will sooner than was thought."""
-        if kept.topic_id is not None and (line := self._lines.get((place.group, kept.topic_id))) is not None:
+        if kept.topic_id is None:
+            return
+        if (line := self._lines.get((place.group, kept.topic_id))) is not None:
             line.tell()
+        self._ears.tell(place.group, kept.topic_id)
+        topic = self._catalog.topic_by_id(kept.topic_id)
+        if topic is not None and topic.name == own_retry_name(place.group):
+            self._tell_group(place.group)
+
+    def _tell_group(self, name: str) -> None:
+        for (group, _), line in self._lines.items():
+            if group == name:
+                line.tell()
+        self._ears.tell_all(name)
 
 
 _COUNTERS: Final = {
@@ -574,15 +695,3 @@ _COUNTERS: Final = {
     "buried": "Messages that went to dead letters after their last attempt, or at a receiver's word.",
     "lost": "Messages that the log let go of before their group had done them.",
 }
-
-
-def _lane_of(record: Record) -> int:
-    """Messages of the same sharding key have the same lane; those without any are in order among themselves."""
-    key: bytes | None = None
-    for name, value in record.headers:
-        if name == SHARDING_KEY_HEADER:
-            key = value
-    content = key if key is not None else record.key
-    if content is None:
-        return 1
-    return int.from_bytes(hashlib.blake2b(content, digest_size=7).digest()) | 1

@@ -1,7 +1,9 @@
 """What outlives the process of all cursors: their changes, a moment after they were made, and how far groups have come.
 
-Changes of one moment are one write. A cursor is a list of changes, and now and then a whole picture takes the list's
-place. How far a group has come without a gap is committed as its offset, where somebody else has not moved that.
+Changes of one moment are one write. A cursor is a list of changes, and when the list has become longer than a whole
+picture would be, that takes its place: so what is written grows with what happens, and not with what is open. A large
+picture is made in steps, between which others are served. How far a group has come without a gap is committed as its
+offset, where somebody else has not moved that.
 """
 
 import asyncio
@@ -20,7 +22,9 @@ from braidmq.store import CursorChange
 KEEP_AFTER_MS: Final = 50
 COMMIT_EVERY_MS: Final = 1000
 CHANGES_MAX: Final = 100
-"""After so many changes of a cursor a whole picture is kept instead."""
+"""After so many changes of a cursor a whole picture is kept instead, if it is no larger than they are."""
+CHANGES_LIMIT: Final = 10_000
+"""After so many, however large it is."""
 
 _logger = structlog.get_logger(__name__)
 
@@ -53,7 +57,7 @@ class Place(NamedTuple):
 class Kept:
     """What surrounds a cursor."""
 
-    __slots__ = ("changes", "committed", "committed_ms", "committing", "cursor", "is_reading", "topic_id")
+    __slots__ = ("changes", "committed", "committed_ms", "committing", "cursor", "entries", "is_reading", "topic_id")
 
     def __init__(self, cursor: Cursor, committed: int | None) -> None:
         self.cursor = cursor
@@ -62,10 +66,17 @@ class Kept:
         self.committing: int | None = None
         """What it is being set to by us."""
         self.committed_ms = 0.0
-        self.changes = CHANGES_MAX
+        self.changes = CHANGES_LIMIT
         """How many were kept since the last whole picture; a new cursor begins with one."""
+        self.entries = 0
+        """How many messages they were about."""
         self.is_reading = False
         self.topic_id: UUID | None = None
+
+    @property
+    def needs_picture(self) -> bool:
+        count = self.changes
+        return count >= CHANGES_LIMIT or (count >= CHANGES_MAX and self.entries >= self.cursor.open_count)
 
 
 class Keeping:
@@ -91,6 +102,7 @@ class Keeping:
             kept = Kept(Cursor.restored(changes, renewal_ms=renewal_ms), self.committed(place))
             kept.changes = len(changes)
             self.kept[place] = kept
+            await asyncio.sleep(0)
 
     async def close(self) -> None:
         """All is kept when this returns, or the store has failed."""
@@ -144,7 +156,8 @@ class Keeping:
         forgotten, self._forgotten = self._forgotten, set()
         changes = [CursorChange(*place, None) for place in forgotten]
         saved = [(place, self.kept[place]) for place in places if place in self.kept]
-        changes += [self._change_of(place, kept) for place, kept in saved]
+        for place, kept in saved:
+            changes += await self._changes_of(place, kept)
         self._uncommitted |= places
         try:
             if changes:
@@ -153,17 +166,23 @@ class Keeping:
             _logger.warning("cursors_not_kept", code=error.code, reason=error.message)
             self._forgotten |= forgotten
             for place, kept in saved:
-                kept.changes = CHANGES_MAX  # what was not kept is in the next whole picture
+                kept.changes = CHANGES_LIMIT  # what was not kept is in the next whole picture
                 self._unsaved.add(place)
             return
         await self._commit(self._due_commits())
 
-    def _change_of(self, place: Place, kept: Kept) -> CursorChange:
-        if kept.changes >= CHANGES_MAX:
-            kept.changes = 1
-            return CursorChange(*place, kept.cursor.snapshot(), is_whole=True)
-        kept.changes += 1
-        return CursorChange(*place, kept.cursor.take_changes())
+    async def _changes_of(self, place: Place, kept: Kept) -> list[CursorChange]:
+        cursor = kept.cursor
+        if not kept.needs_picture:
+            kept.changes += 1
+            kept.entries += cursor.changed_count
+            return [CursorChange(*place, cursor.take_changes())]
+        kept.changes, kept.entries = 1, 0
+        changes: list[CursorChange] = []
+        for content in cursor.picture():
+            changes.append(CursorChange(*place, content, is_whole=not changes))
+            await asyncio.sleep(0)
+        return changes
 
     def _due_commits(self) -> list[tuple[Place, Kept]]:
         self._uncommitted &= self.kept.keys()

@@ -21,6 +21,11 @@ Collect = Callable[[Ask], Awaitable[list[Delivered]]]
 TakeBack = Callable[[str, Iterable[Delivered]], None]
 NextDue = Callable[[Ask], float | None]
 """In how many milliseconds something comes back that this receiver may have; None for never."""
+Numbers = Callable[[Ask], tuple[int, ...]]
+"""The partitions in which something may come for this receiver."""
+
+
+_Wish = tuple[int | None, int, bool, bool]
 
 
 class _Receiver:
@@ -33,18 +38,22 @@ class _Receiver:
         self.answer: asyncio.Future[list[Delivered]] = asyncio.get_running_loop().create_future()
 
     @property
-    def wish(self) -> tuple[int | None, int, bool]:
-        return self.ask.partition, id(self.ask.chosen), self.ask.is_ordered
+    def wish(self) -> "_Wish":
+        ask = self.ask
+        return ask.partition, id(ask.chosen), ask.is_ordered, ask.with_retries
 
 
 class Line:
     """See the module's opening."""
 
-    def __init__(self, log: Log, clock: Clock, collect: Collect, take_back: TakeBack, next_due: NextDue) -> None:
+    def __init__(
+        self, log: Log, clock: Clock, collect: Collect, take_back: TakeBack, next_due: NextDue, numbers: Numbers
+    ) -> None:
         self._log = log
         self._collect = collect
         self._take_back = take_back
         self._next_due = next_due
+        self._numbers = numbers
         self._receivers: dict[_Receiver, None] = {}
         self._news = asyncio.Event()
         self._alarm = Deadline(clock, self._news.set)
@@ -108,7 +117,7 @@ class Line:
             self._watch, self._watched, self._server = None, (), None
 
     async def _serve_all(self) -> None:
-        in_vain: set[tuple[int | None, int, bool]] = set()
+        in_vain: set[_Wish] = set()
         for receiver in list(self._receivers):
             if receiver.answer.done() or receiver.wish in in_vain:
                 continue
@@ -128,7 +137,7 @@ class Line:
 
     def _keep_watching(self) -> None:
         """Of a topic that has grown, the new partitions, too."""
-        numbers = max((receiver.ask.topic.partition_numbers for receiver in self._receivers), key=len)
+        numbers = max((self._numbers(receiver.ask) for receiver in self._first_of_each_wish()), key=len)
         if numbers != self._watched:
             if self._watch is not None:
                 self._watch.cancel()

@@ -38,6 +38,8 @@ class Delivered(NamedTuple):
     partition: int
     record: Record
     attempt: int
+    topic: str
+    """Where it lies: the topic that was asked for, or the group's retry topic."""
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,12 +56,18 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """How long the messages are the receiver's, and nobody else's."""
     is_ordered: bool = False
     """Messages of one sharding key come in order, and no further one while one of them is with a receiver."""
+    is_single_file: bool = False
+    """With `is_ordered`: all messages of a partition are in order, as if they had one sharding key."""
     holder: Holder | None = None
     """Renew the messages for it while it lives."""
     attempt_id: str = ""
     """Who asks again with the same word, because the answer was lost, is given the same messages."""
     client: str = ""
     beginning: Beginning = Beginning.YOUNG
+    with_retries: bool = False
+    """Also messages of the topic that came back to the group by its retry topic, unless members pull from that."""
+    committed: bool = True
+    """Without it, messages of transactions that are open, or were aborted, are given out like all others."""
 
 
 class CursorLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,4 +97,4 @@ class CursorView(NamedTuple):
     @property
     def lag(self) -> int:
         """How many messages are not done; some of those that nobody has looked at may not be wanted."""
-        return self.open + self.end - self.next
+        return self.open + max(self.end - self.next, 0)

@@ -11,6 +11,7 @@ from braidmq.core.filters._choices import (
     tag_expression_filter,
     tag_filter,
 )
+from braidmq.core.filters._kinds import filter_of
 from braidmq.core.filters._sql import EXPRESSION_BYTES_MAX, SqlFilter, sql_filter
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "SqlFilter",
     "TagFilter",
     "alternatives",
+    "filter_of",
     "key_filter",
     "sql_filter",
     "tag_expression_filter",

@@ -72,6 +72,10 @@ class Home(Protocol):
         """The partitions of every topic there is, in order."""
         ...
 
+    def is_paused(self, group: str) -> bool:
+        """Whether an operator wants the group's members to be given nothing."""
+        ...
+
 
 class ConsumerGroup:
     """One group. Methods raise what the member is to be told."""
@@ -242,8 +246,9 @@ class ConsumerGroup:
             self._begin_epoch("what its members read has changed")
 
     def _look_up(self) -> tuple[dict[str, tuple[int, ...]], dict[str, frozenset[str]]]:
-        """The topics that are read here with their partitions, and who reads which."""
-        known = self._home.topic_numbers()
+        """The topics that are read here with their partitions, and who reads which. Members of a paused group read
+        nothing, so that they give up what they hold."""
+        known = {} if self._home.is_paused(self.name) else self._home.topic_numbers()
         read_by = {member.id: self._matching(member.subscription, known.keys()) for member in self.members.values()}
         read = frozenset[str]().union(*read_by.values())
         return {name: known[name] for name in sorted(read)}, read_by

@@ -23,9 +23,11 @@ from braidmq.core.groups._rows import (
     ConsumerMemberRow,
     ConsumerRow,
     Row,
+    ShareRow,
     decode_row,
     encode_row,
 )
+from braidmq.core.groups._share import Departed, ShareGroup
 from braidmq.core.groups._words import (
     METADATA_LENGTH_MAX,
     ConsumerGroupView,
@@ -47,11 +49,20 @@ from braidmq.core.patterns import Pattern
 from braidmq.core.timing import Clock, LoopClock, Timer
 from braidmq.core.trace import UNTRACED, Tracer
 from braidmq.log import GroupOffset, Log
-from braidmq.model import DEFAULT_INSTANCE, BraidError, Partition, Topic, TraceKind
+from braidmq.model import (
+    DEFAULT_INSTANCE,
+    BraidError,
+    Group,
+    Partition,
+    Topic,
+    TraceKind,
+    dead_letter_topic_name,
+)
 from braidmq.model.errors import (
     InconsistentProtocol,
     InvalidGroup,
     InvalidHeartbeat,
+    InvalidName,
     InvalidSession,
     MetadataTooLarge,
     StaleEpoch,
@@ -61,8 +72,9 @@ from braidmq.model.errors import (
     UnknownGroup,
     UnknownMember,
 )
+from braidmq.model.group_settings import CONSUME, OFF
 from braidmq.model.names import ARCHIVE_GROUP
-from braidmq.store import Change, TopicChanged
+from braidmq.store import Change, GroupChanged, TopicChanged
 
 _LEAVING_EPOCH_MIN = -2
 
@@ -89,6 +101,8 @@ class Directory(Protocol):
     def topic_by_id(self, topic_id: UUID) -> Topic | None: ...
 
     def topics(self) -> list[Topic]: ...
+
+    def groups(self) -> list[Group]: ...
 
     def subscribe(self, callback: Callable[[Change], None]) -> Callable[[], None]: ...
 
@@ -122,8 +136,15 @@ class Groups:
         self._keeper = keeper
         self._pending = pending
         self._tracer = tracer
-        self._groups: dict[str, ClassicGroup | ConsumerGroup] = {}
+        self._groups: dict[str, ClassicGroup | ConsumerGroup | ShareGroup] = {}
+        self._departed: list[Departed] = []
         self._topic_numbers: dict[str, tuple[int, ...]] | None = None
+        self._paused = {
+            each.name
+            for each in catalog.groups()
+            if each.instance == DEFAULT_INSTANCE and each.settings.get(CONSUME) == OFF
+        }
+        """Groups whose members are given nothing."""
         self._tasks: set[asyncio.Future[None]] = set()
         self._unsubscribe = catalog.subscribe(self._catalog_changed)
         self._sweep_timer: Timer = clock.call_later(limits.sweep_ms, self._begin_sweep)
@@ -182,6 +203,10 @@ class Groups:
             if group.members:
                 raise InconsistentProtocol(f"the members of {join.group!r} do not assign by themselves")
             group = None
+        if isinstance(group, ShareGroup):
+            raise InconsistentProtocol(
+                f"the members of {join.group!r} share partitions; join a group of another name, or delete this one"
+            )
         if group is None:
             if join.member_id:
                 raise UnknownMember(f"there is no group {join.group!r}")
@@ -201,8 +226,8 @@ class Groups:
         """For each who leaves: None, or why not (UnknownMember, InstanceFenced). Raises InvalidGroup."""
         _check_name(group)
         found = self._groups.get(group)
-        if found is None:
-            return [UnknownMember(f"there is no group {group!r}") for _ in leavers]
+        if found is None or isinstance(found, ShareGroup):
+            return [UnknownMember(f"there is no group {group!r} that members leave so") for _ in leavers]
         fates, kept = found.remove(leavers) if isinstance(found, ConsumerGroup) else found.leave(leavers)
         if kept is not None:
             await asyncio.shield(kept)
@@ -227,6 +252,34 @@ class Groups:
         if kept is not None:
             await asyncio.shield(kept)
         return answer
+
+    async def share_pulse(self, pulse: Pulse) -> PulseAnswer:
+        """The heartbeat of a member that shares partitions with others, and where it is to ask for messages. Its
+        changes are kept when this returns.
+
+        Raises InvalidHeartbeat, InvalidGroup, UnknownGroup for a name that belongs to another kind of group,
+        UnknownMember, EpochFenced, GroupFull.
+        """
+        _check_share_pulse(pulse)
+        group = self._groups.get(pulse.group)
+        if group is None and pulse.epoch == 0:
+            _check_dead_letters(pulse.group)
+            group = self._groups[pulse.group] = ShareGroup(pulse.group, self)
+        if group is None:
+            raise UnknownMember(f"there is no group {pulse.group!r}")
+        if not isinstance(group, ShareGroup):
+            raise UnknownGroup(
+                f"{pulse.group!r} is a group of kind {group.kind.value}, whose members do not share partitions; take"
+                " another name, or delete that group"
+            )
+        answer, kept = group.leave(pulse) if pulse.epoch < 0 else group.pulse(pulse)
+        if kept is not None:
+            await asyncio.shield(kept)
+        return answer
+
+    def on_departure(self, departed: Departed) -> None:
+        """Be told from now on of members that shared partitions and are out."""
+        self._departed.append(departed)
 
     # Offsets.
 
@@ -337,10 +390,40 @@ class Groups:
         found = self._groups.get(group)
         return found.full_view() if isinstance(found, ConsumerGroup) else None
 
+    def find_share(self, group: str) -> ConsumerGroupView | None:
+        """The group as it is now; None if there is none whose members share partitions."""
+        found = self._groups.get(group)
+        return found.full_view() if isinstance(found, ShareGroup) else None
+
+    def is_share(self, group: str) -> bool:
+        """Whether members of the group share partitions, or did when it had some."""
+        return isinstance(self._groups.get(group), ShareGroup)
+
     def all(self) -> list[GroupView]:
         """All groups as they are now."""
         views = [group.view() for group in self._groups.values()]
         return views + [_offsets_only(name) for name in self._log.groups_with_offsets() if name not in self._groups]
+
+    def sizes(self) -> dict[str, int]:
+        """All groups by name, with how many members have joined each."""
+        sizes = dict.fromkeys(self._log.groups_with_offsets(), 0)
+        sizes.update((name, len(group.members)) for name, group in self._groups.items())
+        return sizes
+
+    def size(self, group: str) -> int:
+        """How many members have joined it."""
+        found = self._groups.get(group)
+        return 0 if found is None else len(found.members)
+
+    def reads(self, group: str, topic: str) -> bool:
+        """Whether members of the group read the topic, as far as they tell."""
+        found = self._groups.get(group)
+        return found is not None and found.reads(topic)
+
+    def check_movable(self, group: str) -> None:
+        """Whether somebody who is no member may set the group's offsets. Raises what `commit` without a member
+        would."""
+        self._check_commit(group, None, in_transaction=False)
 
     async def delete(self, group: str) -> None:
         """Forget the group and its offsets. Raises UnknownGroup, GroupNotEmpty."""
@@ -380,6 +463,13 @@ class Groups:
         changes = {key: None if row is None else encode_row(row) for key, row in rows.items()}
         return self._begin(self._keeper.change(group, changes))
 
+    def is_paused(self, group: str) -> bool:
+        return group in self._paused
+
+    def departed(self, group: str, member_id: str) -> None:
+        for told in self._departed:
+            told(group, member_id)
+
     def topic_numbers(self) -> Mapping[str, tuple[int, ...]]:
         if self._topic_numbers is None:
             topics = [topic for topic in self._catalog.topics() if topic.instance == DEFAULT_INSTANCE]
@@ -396,6 +486,8 @@ class Groups:
         elif isinstance(row, ConsumerRow):
             assigned = {key: kept for key, kept in rows.items() if isinstance(kept, ConsumerMemberRow)}
             self._groups[name] = ConsumerGroup.restored(name, self, row, assigned)
+        elif isinstance(row, ShareRow):
+            self._groups[name] = ShareGroup.restored(name, self, row)
 
     def _with_members(self, name: str) -> ClassicGroup:
         _check_name(name)
@@ -450,14 +542,27 @@ class Groups:
         return None if topic is None or topic.deleting else topic
 
     def _catalog_changed(self, change: Change) -> None:
+        if isinstance(change, GroupChanged):
+            self._group_changed(change)
         if not isinstance(change, TopicChanged):
             return
         self._topic_numbers = None
         for group in self._groups.values():
-            if isinstance(group, ConsumerGroup):
+            if not isinstance(group, ClassicGroup):
                 group.topics_changed()
         if change.old is not None and (change.new is None or change.new.deleting):
             self._begin(self._pending.forget(change.old.partition_numbers))
+
+    def _group_changed(self, change: GroupChanged) -> None:
+        """A group that is paused or goes on is divided anew at its next heartbeat."""
+        kept = change.new or change.old
+        if kept is None or kept.instance != DEFAULT_INSTANCE:
+            return
+        is_paused = change.new is not None and change.new.settings.get(CONSUME) == OFF
+        (self._paused.add if is_paused else self._paused.discard)(kept.name)
+        group = self._groups.get(kept.name)
+        if isinstance(group, ConsumerGroup):
+            group.topics_changed()
 
     def _begin_sweep(self) -> None:
         self._sweep_timer = self.clock.call_later(self.limits.sweep_ms, self._begin_sweep)
@@ -497,6 +602,27 @@ def _check_pulse(pulse: Pulse) -> None:
         raise UnknownAssignor(f"there is no assignor {pulse.assignor!r}; there are {', '.join(ASSIGNORS)}")
     if pulse.pattern:
         Pattern(pulse.pattern)
+
+
+def _check_share_pulse(pulse: Pulse) -> None:
+    """What can be said of such a heartbeat without knowing the group."""
+    _check_name(pulse.group)
+    if not pulse.member_id.strip():
+        raise InvalidHeartbeat("a heartbeat names its member")
+    if pulse.rack is not None and not pulse.rack.strip():
+        raise InvalidHeartbeat("a heartbeat names its rack, or has none")
+    if pulse.epoch < -1:
+        raise InvalidHeartbeat(f"there is no epoch {pulse.epoch}")
+    if pulse.epoch == 0 and not pulse.topics:
+        raise InvalidHeartbeat("a member that joins says what it reads")
+
+
+def _check_dead_letters(group: str) -> None:
+    """Raises InvalidGroup for a name that cannot be part of the name of a topic."""
+    try:
+        dead_letter_topic_name(group)
+    except InvalidName as error:
+        raise InvalidGroup(error.message) from error
 
 
 def _check_joining(pulse: Pulse) -> None:

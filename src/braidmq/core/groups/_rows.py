@@ -59,7 +59,13 @@ class ConsumerMemberRow(msgspec.Struct, frozen=True, kw_only=True, array_like=Tr
     target: tuple[int, ...]
 
 
-Row = ClassicRow | ClassicMemberRow | ConsumerRow | ConsumerMemberRow
+class ShareRow(msgspec.Struct, frozen=True, kw_only=True, array_like=True, tag="share"):
+    """A group whose members share partitions; they are not kept."""
+
+    epoch: int
+
+
+Row = ClassicRow | ClassicMemberRow | ConsumerRow | ConsumerMemberRow | ShareRow
 
 GROUP_KEY = ""
 

@@ -29,10 +29,12 @@ class GroupState(enum.StrEnum):
 
 
 class GroupKind(enum.StrEnum):
-    """Who divides the work: a member that the others chose (classic), or we (consumer)."""
+    """Who divides the work: a member that the others chose (classic), we (consumer), or nobody, because messages are
+    handed out one by one (share)."""
 
     CLASSIC = "classic"
     CONSUMER = "consumer"
+    SHARE = "share"
 
 
 class GroupLimits(msgspec.Struct, frozen=True, kw_only=True):

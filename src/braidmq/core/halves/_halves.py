@@ -193,13 +193,21 @@ class Halves:
     # For operators.
 
     async def page(
-        self, *, topic: Topic | None = None, parked: bool = False, after: str | None = None, limit: int = 100
+        self,
+        *,
+        topic: Topic | None = None,
+        parked: bool = False,
+        after: str | None = None,
+        limit: int = 100,
+        instance: str | None = None,
     ) -> list[Half]:
-        """Halves by the time of their preparation, without their contents; those that were ended lately, too. Raises
-        InvalidHandle."""
+        """Halves of a topic or an instance, by the time of their preparation, without their contents; those that were
+        ended lately, too. Raises InvalidHandle."""
         behind = None if after is None else parse_handle(after)
         topic_id = None if topic is None else topic.id
-        return await self._rows.page(Page(after=behind, limit=limit, topic_id=topic_id, parked=parked))
+        return await self._rows.page(
+            Page(after=behind, limit=limit, topic_id=topic_id, parked=parked, instance=instance)
+        )
 
     async def find(self, handle: str) -> tuple[Half, Message | None]:
         """A half, with its message while it is kept. Raises InvalidHandle, UnknownHalf."""
@@ -283,6 +291,7 @@ class Halves:
         self._note(TraceKind.COMMITTED, half, delivered=fate)
         self._over.add(half.id)
         if not self._is_forgetting:
+            self._is_forgetting = True  # here, not in the task: many halves end before it has its first turn
             self._begin(self._forget_over())
         return Ended(half.message_id, committed=True, repeated=False, delivered=fate)
 

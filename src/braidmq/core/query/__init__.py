@@ -6,6 +6,6 @@ read from the log, and compared.
 """
 
 from braidmq.core.query._index import IndexLimits
-from braidmq.core.query._query import IndexedTo, Query
+from braidmq.core.query._query import RESULTS_MAX, IndexedTo, Query
 
-__all__ = ["IndexLimits", "IndexedTo", "Query"]
+__all__ = ["RESULTS_MAX", "IndexLimits", "IndexedTo", "Query"]

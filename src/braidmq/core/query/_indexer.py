@@ -67,6 +67,10 @@ class Indexer:
         """Taken in since the start."""
         self.failures = 0
 
+    def take_share(self, share: float) -> None:
+        """Take this share of the event loop's time from now on."""
+        self._pace.share = share
+
     async def start(self) -> None:
         """See what files there are, and begin to follow the log."""
         await asyncio.to_thread(self.index.load)

@@ -20,7 +20,7 @@ class Pace:
     somebody waits for the work."""
 
     def __init__(self, share: float, is_awaited: Callable[[], bool]) -> None:
-        self._share = share
+        self.share = share
         self._is_awaited = is_awaited
         self._began_s = _now_s()
 
@@ -36,7 +36,7 @@ class Pace:
         await asyncio.sleep(0)
         if not self._is_awaited():
             others_s = _now_s() - worked_s
-            share = max(self._share, IDLE_SHARE) if others_s < IDLE_S else self._share
+            share = max(self.share, IDLE_SHARE) if others_s < IDLE_S else self.share
             await asyncio.sleep(max(0.0, spent_s * (1 / share - 1) - others_s))
         self._began_s = _now_s()
 

@@ -73,6 +73,11 @@ class Query:
             self._unsubscribe = self._catalog.subscribe(self._on_change)
             await self._indexer.start()
 
+    def take_share(self, share: float) -> None:
+        """Indexing takes this share of the event loop's time from now on."""
+        if self._indexer is not None:
+            self._indexer.take_share(share)
+
     async def close(self) -> None:
         self._unsubscribe()
         if self._indexer is not None:
@@ -195,7 +200,7 @@ class Query:
         """Add what is wanted of one partition."""
         number = partition.number
         try:
-            at, end = await self._stretch(number, from_ms, until_ms)
+            at, end = await self.stretch(number, from_ms, until_ms)
             at = max(at, begin)
             while at < end and not answer.is_full:
                 pulled = await self._puller.pull(
@@ -210,8 +215,8 @@ class Query:
         except (OffsetOutOfRange, UnknownPartition):
             return  # deleted meanwhile; what was found before is no less true
 
-    async def _stretch(self, number: int, from_ms: int, until_ms: int) -> tuple[int, int]:
-        """The offsets between which messages of these times are."""
+    async def stretch(self, number: int, from_ms: int, until_ms: int) -> tuple[int, int]:
+        """The offsets between which messages of these times are, the second not included. Raises UnknownPartition."""
         first = await self._log.offset_for_time(number, from_ms)
         behind = None if until_ms >= NEVER_MS else await self._log.offset_for_time(number, until_ms + 1)
         start, stable, _ = self._log.bounds(number)

@@ -191,16 +191,26 @@ class DeadLetters:
     ) -> list[Replayed]:
         """Append these dead letters anew, in one append. One that is not there has UnknownMessage for its fate. Raises
         InvalidName, UnknownTopic for a group without dead letters, DamagedLog."""
+        letters = await self.some(group, places, instance=instance)
+        found = [each for each in letters.values() if isinstance(each, DeadLetter)]
+        done = {each.place: each for each in await self._append(instance, group, found, to)}
+        return [
+            Replayed(place, "", "", each) if isinstance(each, UnknownMessage) else done[place]
+            for place, each in letters.items()
+        ]
+
+    async def some(
+        self, group: str, places: Sequence[Place], *, instance: str = DEFAULT_INSTANCE
+    ) -> dict[Place, DeadLetter | UnknownMessage]:
+        """The dead letters at these places. Raises what `replay_some` raises."""
         topic = self._topic(instance, group)
-        missing: dict[Place, Replayed] = {}
-        letters: list[DeadLetter] = []
+        letters: dict[Place, DeadLetter | UnknownMessage] = {}
         for place in dict.fromkeys(places):
             try:
-                letters.append(_letter(place.partition, await self._message(topic, place)))
+                letters[place] = _letter(place.partition, await self._message(topic, place))
             except (UnknownMessage, UnknownPartition, OffsetOutOfRange) as error:
-                missing[place] = Replayed(place, "", "", UnknownMessage(error.message))
-        done = {each.place: each for each in await self._append(instance, group, letters, to)} | missing
-        return [done[place] for place in dict.fromkeys(places)]
+                letters[place] = UnknownMessage(error.message)
+        return letters
 
     async def delete(self, group: str, last: Place, *, instance: str = DEFAULT_INSTANCE) -> int:
         """Forget the dead letters of a partition up to this one, with it; how many offsets that were. Raises

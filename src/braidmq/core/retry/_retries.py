@@ -39,6 +39,7 @@ from braidmq.model import (
 )
 from braidmq.model.errors import UnknownPartition
 from braidmq.model.group_settings import retry_steps_ms
+from braidmq.model.numbers import whole_number
 from braidmq.model.topic_settings import MAX_MESSAGE_BYTES
 
 OWN_TOPIC_SETTINGS: Final = {MAX_MESSAGE_BYTES.name: str(2**31 - 1)}
@@ -275,5 +276,4 @@ async def own_topic(topics: OwnTopics, instance: str, name: str) -> Topic:
 
 def attempts_of(message: Message) -> int:
     """How often the message was delivered in vain, as it says itself; 0 where it says nothing that can be read."""
-    text = message.properties.get(ATTEMPT_HEADER, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else 0
+    return whole_number(message.properties.get(ATTEMPT_HEADER, "")) or 0

@@ -6,8 +6,9 @@ where there is too much of it.
 """
 
 from braidmq.core.telemetry._lag import LagSampler
+from braidmq.core.telemetry._ledger import Flow, Ledger, Trouble
 from braidmq.core.telemetry._outbox import Outbox
 from braidmq.core.telemetry._telemetry import Telemetry
 from braidmq.core.telemetry._usage import Inlet, Outlet, Overheard, Usage
 
-__all__ = ["Inlet", "LagSampler", "Outbox", "Outlet", "Overheard", "Telemetry", "Usage"]
+__all__ = ["Flow", "Inlet", "LagSampler", "Ledger", "Outbox", "Outlet", "Overheard", "Telemetry", "Trouble", "Usage"]

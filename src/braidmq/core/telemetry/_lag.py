@@ -3,7 +3,7 @@ while a group is behind. So quiet partitions cost a look, and no message.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Final, NamedTuple, Protocol
 from uuid import UUID
 
@@ -37,7 +37,8 @@ class Lag(NamedTuple):
     members: int
 
 
-_Seen = tuple[int, int, int, int]
+Seen = tuple[int, int, int, int]
+"""Start, committed, end, and members of the group."""
 
 
 class LagSampler:
@@ -47,13 +48,33 @@ class LagSampler:
         self._catalog = catalog
         self._log = log
         self._members_of = members_of
-        self._seen: dict[tuple[str, int], _Seen] = {}
+        self._seen: dict[tuple[str, int], Seen] = {}
+        self._looked: dict[tuple[str, int], Seen] = {}
         self._turn = 0
+
+    @property
+    def seen(self) -> Mapping[tuple[str, int], Seen]:
+        """How every group stood in every partition when it was last looked at."""
+        return self._looked
+
+    async def look(self) -> None:
+        """Look at all groups without telling of any: what is worth telling stays so."""
+        looked: dict[tuple[str, int], Seen] = {}
+        looks = 0
+        for group in list(self._log.groups_with_offsets()):
+            members = self._members_of(group)
+            for number, committed in list(self._log.fetch_offsets(group).items()):
+                if (looks := looks + 1) % LOOKS == 0:
+                    await asyncio.sleep(0)
+                now = self._now(number, committed.offset, members)
+                if now is not None and self._place(number) is not None:
+                    looked[group, number] = now
+        self._looked = looked
 
     async def sample(self) -> AsyncIterator[Lag]:
         """What is worth telling now."""
         self._turn += 1
-        seen: dict[tuple[str, int], _Seen] = {}
+        seen: dict[tuple[str, int], Seen] = {}
         looks = 0
         for group in list(self._log.groups_with_offsets()):
             members = self._members_of(group)
@@ -70,9 +91,9 @@ class LagSampler:
                 elif (place := self._place(number)) is not None:
                     seen[group, number] = now
                     yield Lag(group, *place, *now)
-        self._seen = seen
+        self._seen = self._looked = seen
 
-    def _now(self, number: int, committed: int, members: int) -> _Seen | None:
+    def _now(self, number: int, committed: int, members: int) -> Seen | None:
         try:
             bounds = self._log.bounds(number)
         except BraidError:

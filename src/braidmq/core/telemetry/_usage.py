@@ -6,12 +6,14 @@ its first message is marked so; of a packed batch nobody can tell, and it counts
 belongs to is looked up when the minute is over.
 """
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
 from struct import Struct
 from typing import Final
 from uuid import UUID
 
 from braidmq.core.counters import Counters
+from braidmq.core.telemetry._ledger import Ledger
 from braidmq.core.timing import Clock
 from braidmq.core.trace import Tracer
 from braidmq.model import PRESSURE_HEADER, TraceKind
@@ -21,6 +23,8 @@ from braidmq.records import BATCH_HEADER_BYTES, BATCH_OVERHEAD_BYTES, Batch, Rec
 
 CELLS_MAX: Final = 50_000
 """How many are counted apart in a minute; what is more is counted together, under no name."""
+ADDED_AT_ONCE: Final = 1_000
+"""How many cells are added up before others have their turn."""
 OTHERS: Final = -1
 """Stands for the partition of what is counted together."""
 
@@ -69,6 +73,27 @@ class Usage:
     def __init__(self, clock: Clock) -> None:
         self.now_ms = clock.now_ms
         self._cells: dict[Key, Cell] = {}
+        self._taken = Ledger()
+
+    async def ledger(self) -> Ledger:
+        """All that was counted since the start; others have their turn meanwhile."""
+        now, cells = Ledger(self._taken), list(self._cells.items())
+        for begin in range(0, len(cells), ADDED_AT_ONCE):
+            now.add(cells[begin : begin + ADDED_AT_ONCE])
+            await asyncio.sleep(0)
+        return now
+
+    def totals(self) -> Ledger:
+        """The same without partitions, at once."""
+        now = Ledger(self._taken, with_numbers=False)
+        now.add(self._cells.items(), with_numbers=False)
+        return now
+
+    def forget(self, is_gone: Callable[[int], bool]) -> None:
+        """Drop the sums of partitions that are no more."""
+        by_number = self._taken.by_number
+        for key in [key for key in by_number if key[1] != OTHERS and is_gone(key[1])]:
+            del by_number[key]
 
     def cell(self, key: Key) -> Cell:
         found = self._cells.get(key)
@@ -77,6 +102,7 @@ class Usage:
     def take(self) -> dict[Key, Cell]:
         """What was counted; counting begins anew."""
         cells, self._cells = self._cells, {}
+        self._taken.add(cells.items())
         return cells
 
     def _begin(self, key: Key) -> Cell:
@@ -88,16 +114,18 @@ class Usage:
 class Inlet:
     """Hears of what one protocol's clients bring; implements `counters.Tally`."""
 
-    __slots__ = ("_counters", "_protocol", "_usage")
+    __slots__ = ("_counters", "_figure", "_protocol", "_usage")
 
     def __init__(self, protocol: str, counters: Counters, usage: Usage | None) -> None:
         self._protocol = protocol
         self._counters = counters
+        self._figure = counters.protocol_in(protocol)
         self._usage = usage
 
     def stored(self, number: int, batch: Batch) -> None:
         count, size_bytes = batch.record_count, batch.size_bytes
         self._counters.stored(number, count, size_bytes)
+        self._figure.add(count, size_bytes)
         if (usage := self._usage) is None:
             return
         traffic = PRESSURE if is_pressure(batch.data, 0, batch.attributes) else NORMAL
@@ -117,16 +145,18 @@ class Inlet:
 class Outlet:
     """Hears of what one protocol's clients are given."""
 
-    __slots__ = ("_counters", "_protocol", "_usage")
+    __slots__ = ("_counters", "_figure", "_protocol", "_usage")
 
     def __init__(self, protocol: str, counters: Counters, usage: Usage | None) -> None:
         self._protocol = protocol
         self._counters = counters
+        self._figure = counters.protocol_out(protocol)
         self._usage = usage
 
     def gave_records(self, group: str, number: int, records: Sequence[Record], size_bytes: int) -> None:
         """Messages one by one; there is at least one."""
         self._counters.delivered(group, number, len(records), size_bytes)
+        self._figure.add(len(records), size_bytes)
         if (usage := self._usage) is None:
             return
         traffic = PRESSURE if (PRESSURE_HEADER, b"true") in records[0].headers else NORMAL
@@ -154,14 +184,16 @@ class Outlet:
     def gave_batches(self, number: int, data: bytes | memoryview) -> None:
         """Whole batches, as they lie in the log; somebody who reads by offset and does not say for which group."""
         usage, size_bytes = self._usage, len(data)
-        if usage is None or size_bytes < BATCH_HEADER_BYTES:
+        if size_bytes < BATCH_HEADER_BYTES:
             return
-        now_ms = usage.now_ms()
+        now_ms = 0 if usage is None else usage.now_ms()
         cell: Cell | None = None
         position = messages = 0
         while position + BATCH_HEADER_BYTES <= size_bytes:
             length, attributes, latest_ms, count = _HEADER.unpack_from(data, position)
-            if count > 0 and not attributes & _CONTROL_BIT:
+            if usage is None:
+                messages += 0 if attributes & _CONTROL_BIT else count
+            elif count > 0 and not attributes & _CONTROL_BIT:
                 if cell is None:
                     traffic = PRESSURE if is_pressure(data, position, attributes) else NORMAL
                     cell = usage.cell((OUT, self._protocol, "", traffic, number, ""))
@@ -170,6 +202,9 @@ class Outlet:
                     index = bucket_of(now_ms - latest_ms)
                     cell.latency[index] = cell.latency.get(index, 0) + count
             position += length + BATCH_OVERHEAD_BYTES
+        if messages:
+            self._counters.delivered("", number, messages, size_bytes)
+            self._figure.add(messages, size_bytes)
         if cell is not None:
             cell.messages += messages
             cell.size_bytes += size_bytes

@@ -43,9 +43,12 @@ from braidmq.model.errors import (
     UnknownTimer,
     UnknownTopic,
 )
+from braidmq.model.saying import say
 from braidmq.store import Page
 
 DELAY_MAX_MS: Final = 40 * 24 * 60 * 60 * 1000
+ID_TIME_MAX_MS: Final = (1 << 47) - 1
+"""The latest time that an id can begin with."""
 
 _secret = SecretNumbers()
 _logger = structlog.get_logger(__name__)
@@ -81,6 +84,8 @@ class Timers:
         self._tracer = tracer
         self._ids = Ids(draw)
         self._alarm = Alarm("timers", clock, rows, self._turn)
+        self._in_hand: set[UUID] = set()
+        """Those that are being delivered, and can no longer be taken back."""
         self._appended: list[UUID] = []
         """Those in their topics whose rows could not be removed yet; nothing is claimed before they are."""
         self._counts = {"added": 0, "delivered": 0, "recalled": 0, "cancelled": 0, "parked": 0, "put_off": 0}
@@ -104,9 +109,13 @@ class Timers:
         """
         now_ms = self._clock.now_ms()
         if due_ms - now_ms > self.delay_max_ms:
+            ahead_s, most_s = (due_ms - now_ms) // 1000, self.delay_max_ms // 1000
             raise DelayTooLong(
-                f"the message is to come {(due_ms - now_ms) // 1000} s from now;"
-                f" the most is {self.delay_max_ms // 1000} s (timers.delay_max_s)"
+                say(
+                    "the message is to come {ahead_s} s from now; the most is {most_s} s (timers.delay_max_s)",
+                    ahead_s=ahead_s,
+                    most_s=most_s,
+                )
             )
         timer_id = self._ids.next(max(due_ms, 0))
         message = with_id(message, timer_id.hex)
@@ -169,10 +178,11 @@ class Timers:
         parked: bool = False,
         after: str | None = None,
         limit: int = 100,
+        instance: str | None = None,
     ) -> list[Timer]:
-        """Messages that wait, by due time, without their contents: of a topic, due in a range of time, or only those
-        that an operator has to decide about; behind a handle. Raises InvalidHandle."""
-        page = _page(topic, from_ms, until_ms, parked=parked, limit=limit)
+        """Messages that wait, by due time, without their contents: of a topic or an instance, due in a range of time,
+        or only those that an operator has to decide about; behind a handle. Raises InvalidHandle."""
+        page = _page(topic, from_ms, until_ms, parked=parked, limit=limit)._replace(instance=instance)
         return await self._rows.page(page if after is None else page._replace(after=parse_handle(after)))
 
     async def find(self, handle: str) -> tuple[Timer, Message]:
@@ -204,7 +214,7 @@ class Timers:
         removed: list[Timer] = []
 
         def remove(timer: Timer) -> Timer | None:
-            if timer.owner:
+            if self._is_given(timer):
                 return timer
             removed.append(timer)
             return None
@@ -251,7 +261,7 @@ class Timers:
         def remove(timer: Timer) -> None:
             if topic is not None and timer.topic_id != topic.id:
                 raise UnknownTimer("no message for this topic waits under this handle")
-            if timer.owner:
+            if self._is_given(timer):
                 raise TooLateToRecall
             removed.append(timer)
 
@@ -259,6 +269,10 @@ class Timers:
         if not removed:
             raise UnknownTimer if deferred_time_ms(timer_id) > self._clock.now_ms() else TooLateToRecall
         return removed[0]
+
+    def _is_given(self, timer: Timer) -> bool:
+        """Whether a node is delivering it, this one or another."""
+        return bool(timer.owner) or timer.id in self._in_hand
 
     def _note_recalled(self, timer: Timer) -> None:
         self._tracer.note(TraceKind.RECALLED, timer.message_id, topic_id=timer.topic_id, topic=timer.topic)
@@ -269,11 +283,21 @@ class Timers:
         """Deliver what is due, so much at a time; when to come again."""
         await self._forget_appended()
         now_ms = self._clock.now_ms()
-        claim = partial(_claimed, owner=self._owner, wake_ms=now_ms + LEASE_MS)
-        claimed, next_ms = await self._rows.claim(now_ms, claim, rows_max=TURN_ROWS, bytes_max=TURN_BYTES)
-        if claimed:
-            await self._deliver(claimed)
+        claim = partial(self._claimed, wake_ms=now_ms + LEASE_MS)
+        try:
+            claimed, next_ms = await self._rows.claim(
+                now_ms, claim, rows_max=TURN_ROWS, bytes_max=TURN_BYTES, for_others=True
+            )
+            if claimed:
+                await self._deliver(claimed)
+        finally:
+            self._in_hand = set(self._appended)
         return next_ms
+
+    def _claimed(self, timer: Timer, *, wake_ms: int) -> Timer:
+        """Runs between other changes of rows, so that whoever wants this one back comes before or behind."""
+        self._in_hand.add(timer.id)
+        return replace(timer, owner=self._owner, wake_ms=wake_ms, attempts=timer.attempts + 1)
 
     async def _deliver(self, claimed: list[Timer]) -> None:
         parcels = [Parcel(timer.topic_id, timer.partition, timer.content) for timer in claimed]
@@ -339,10 +363,15 @@ def _page(topic: Topic | None, from_ms: int | None, until_ms: int | None, *, par
     return Page(
         limit=limit,
         topic_id=None if topic is None else topic.id,
-        from_id=None if from_ms is None else deferred_id(from_ms, 0, 0),
-        until_id=None if until_ms is None else deferred_id(until_ms, 0, 0),
+        from_id=None if from_ms is None else _first_id(from_ms),
+        until_id=None if until_ms is None else _first_id(until_ms),
         parked=parked,
     )
+
+
+def _first_id(time_ms: int) -> UUID:
+    """The first id that something of this time could have; of times that no id reaches, the last."""
+    return deferred_id(min(max(time_ms, 0), ID_TIME_MAX_MS), 0, 0)
 
 
 def _timer(id: UUID, topic: Topic, message: Message, due_ms: int, partition: int) -> Timer:
@@ -359,7 +388,3 @@ def _timer(id: UUID, topic: Topic, message: Message, due_ms: int, partition: int
         size_bytes=len(content),
         content=content,
     )
-
-
-def _claimed(timer: Timer, *, owner: str, wake_ms: int) -> Timer:
-    return replace(timer, owner=owner, wake_ms=wake_ms, attempts=timer.attempts + 1)

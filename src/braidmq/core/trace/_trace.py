@@ -57,7 +57,7 @@ class Trace:
         self._tell = tell
         self._rows = rows
         self._clock = clock
-        self._keep_ms = keep_ms
+        self.keep_ms = keep_ms
         self._events: list[TraceEvent] = []
         self._open: dict[tuple[TraceKind, str, int, str], list[int]] = {}
         """Ranges that may still grow: first, until, and the time of the first note."""
@@ -175,7 +175,7 @@ class Trace:
         self._tell(events, ranges)
         count = len(events) + len(ranges)
         remove_max = REMOVE_MIN + count
-        before_ms = self._clock.now_ms() - self._keep_ms
+        before_ms = self._clock.now_ms() - self.keep_ms
         try:
             removed = await self._rows.add(events, ranges, before_ms=before_ms, remove_max=remove_max)
         except BraidError as error:
