@@ -56,6 +56,7 @@ class FramedConnection(asyncio.Protocol):
         "_transport",
         "heard_at",
         "here",
+        "opened_at",
         "peer",
     )
 
@@ -74,7 +75,7 @@ class FramedConnection(asyncio.Protocol):
         self._output: list[Buffer] = []
         self._is_flushing = False
         self._is_reading = True
-        self.heard_at = self._loop.time()
+        self.opened_at = self.heard_at = self._loop.time()
 
     # What a protocol gives.
 
@@ -96,6 +97,11 @@ class FramedConnection(asyncio.Protocol):
     def is_idle(self) -> bool:
         """Nothing is under way."""
         raise NotImplementedError
+
+    @property
+    def client(self) -> tuple[str, str]:
+        """The client's name and its software, as far as it has told."""
+        return "", ""
 
     # The transport's side.
 

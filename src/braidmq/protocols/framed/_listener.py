@@ -1,10 +1,13 @@
 """A listener whose connections are framed, on any number of addresses."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 import structlog
 
+from braidmq.core.connections import ClientConnection
 from braidmq.protocols.framed._connection import FramedConnection
 from braidmq.protocols.framed._memory import RequestMemory
 from braidmq.protocols.listener import Address, Endpoint, bind, bound_addresses
@@ -15,6 +18,15 @@ _DRAIN_STEP_S = 0.01
 _logger = structlog.get_logger(__name__)
 
 
+class FramedLimits(NamedTuple):
+    """How much clients may ask for, and how long they may be silent."""
+
+    request_bytes_max: int
+    buffer_bytes_max: int
+    connections_max: int
+    idle_s: float
+
+
 class FramedListener:
     """See `protocols.listener.Listener`. A protocol's listener derives from this, and gives `name` and `_connect`."""
 
@@ -23,17 +35,13 @@ class FramedListener:
     def __init__(
         self,
         endpoints: Iterable[Endpoint],
-        *,
-        request_bytes_max: int,
-        buffer_bytes_max: int,
-        connections_max: int,
-        idle_s: float,
+        limits: FramedLimits,
     ) -> None:
-        self.memory = RequestMemory(buffer_bytes_max)
-        self.request_bytes_max = request_bytes_max
+        self.memory = RequestMemory(limits.buffer_bytes_max)
+        self.request_bytes_max = limits.request_bytes_max
         self._endpoints = tuple(endpoints)
-        self._connections_max = connections_max
-        self._idle_s = idle_s
+        self._connections_max = limits.connections_max
+        self._idle_s = limits.idle_s
         self._connections: set[FramedConnection] = set()
         self._servers: list[asyncio.Server] = []
         self._sweep: asyncio.TimerHandle | None = None
@@ -57,6 +65,11 @@ class FramedListener:
         ]
         return bound_addresses(sockets)
 
+    @property
+    def connected(self) -> int:
+        """How many clients are connected."""
+        return len(self._connections)
+
     def stop_accepting(self) -> None:
         for server in self._servers:
             server.close()
@@ -78,6 +91,21 @@ class FramedListener:
         for connection in list(self._connections):
             connection.abort()
         await asyncio.sleep(0)
+
+    def connections(self) -> Iterator[ClientConnection]:
+        """Who is connected."""
+        began_ms = time.time_ns() // 1_000_000 - int(asyncio.get_running_loop().time() * 1000)
+        for connection in list(self._connections):
+            client_id, version = connection.client
+            yield ClientConnection(
+                self.name,
+                client_id,
+                *connection.peer,
+                version=version,
+                since_ms=began_ms + int(connection.opened_at * 1000),
+                last_seen_ms=began_ms + int(connection.heard_at * 1000),
+                channel=connection,
+            )
 
     # The connections' side.
 

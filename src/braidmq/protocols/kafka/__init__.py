@@ -7,6 +7,15 @@ two to sockets.
 from braidmq.protocols.kafka._listener import KafkaListener
 from braidmq.protocols.kafka._services import KafkaServices, NodeFacts
 from braidmq.protocols.kafka._sessions import FetchSessions
-from braidmq.protocols.kafka._subscriptions import subscribed_topics
+from braidmq.protocols.kafka._share_sessions import ShareSessions
+from braidmq.protocols.kafka._subscriptions import assigned_partitions, subscribed_topics
 
-__all__ = ["FetchSessions", "KafkaListener", "KafkaServices", "NodeFacts", "subscribed_topics"]
+__all__ = [
+    "FetchSessions",
+    "KafkaListener",
+    "KafkaServices",
+    "NodeFacts",
+    "ShareSessions",
+    "assigned_partitions",
+    "subscribed_topics",
+]

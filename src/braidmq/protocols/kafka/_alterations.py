@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from braidmq.core.topics import SettingsChange
-from braidmq.model import BraidError
+from braidmq.model import DEFAULT_INSTANCE, BraidError, Group, check_group_name
+from braidmq.model.share_settings import share_texts, with_share_texts
 from braidmq.protocols.kafka._configs import ResourceType
 from braidmq.protocols.kafka._errors import InvalidResource
 from braidmq.protocols.kafka._partitions import find_own_topic
@@ -44,6 +45,9 @@ async def _alter(services: KafkaServices, alteration: Alteration, *, validate_on
     if alteration.resource_type in _NODES:
         _check_nothing_changes(alteration)
         return
+    if alteration.resource_type == ResourceType.GROUP:
+        await _alter_group(services, alteration, validate_only=validate_only)
+        return
     if alteration.resource_type != ResourceType.TOPIC:
         raise InvalidResource(f"nothing can be set for resource type {alteration.resource_type}")
     topic = find_own_topic(services, alteration.resource_name)
@@ -51,6 +55,15 @@ async def _alter(services: KafkaServices, alteration: Alteration, *, validate_on
         services.topics.plan_configuration(topic, alteration.change)
     else:
         await services.topics.configure(topic, alteration.change)
+
+
+async def _alter_group(services: KafkaServices, alteration: Alteration, *, validate_only: bool) -> None:
+    """A group that nobody knows yet is made by this. Raises InvalidSetting, InvalidName."""
+    name = check_group_name(alteration.resource_name)
+    group = services.catalog.group(DEFAULT_INSTANCE, name) or Group(name=name)
+    changed = with_share_texts(group, alteration.change(share_texts(group)))
+    if not validate_only and changed != group:
+        await services.catalog.save_group(changed)
 
 
 def _check_nothing_changes(alteration: Alteration) -> None:

@@ -1,26 +1,39 @@
 """One request on its way through a handler."""
 
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
+from braidmq.protocols.kafka._bound import BoundTo
 from braidmq.protocols.kafka._services import KafkaServices
 from braidmq.protocols.kafka.codec import ApiMessage, RequestHeader
 from braidmq.protocols.listener import Address
 
 RequestT = TypeVar("RequestT", bound=ApiMessage)
 
+UNKNOWN: Final = "unknown"
+"""The software of a client that does not tell."""
+
 
 class Client:
     """Who is at the other end of a connection, as far as it told us, and where it finds us."""
 
-    __slots__ = ("advertised", "host", "software_name", "software_version")
+    __slots__ = ("advertised", "bound", "host", "id", "software_name", "software_version")
 
     def __init__(self, host: str, advertised: Address) -> None:
         self.host = host
         """The peer's address."""
         self.advertised = advertised
         """Where this client is to connect to reach this node."""
-        self.software_name = "unknown"
-        self.software_version = "unknown"
+        self.id = ""
+        """The name that its last request gave."""
+        self.bound: BoundTo = set()
+        """What ends with this connection."""
+        self.software_name = UNKNOWN
+        self.software_version = UNKNOWN
+
+    def lose(self) -> None:
+        """The connection is gone."""
+        for each in list(self.bound):
+            each.lose()
 
 
 class Call(Generic[RequestT]):

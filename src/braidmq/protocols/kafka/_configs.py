@@ -1,11 +1,12 @@
-"""Settings in Kafka's words: configs of topics and of brokers, with their types, sources and synonyms."""
+"""Settings in Kafka's words: configs of topics, groups and brokers, with their types, sources and synonyms."""
 
 import enum
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from braidmq.core.topics import Effective, Origin
-from braidmq.model import topic_settings
+from braidmq.model import Group, topic_settings
+from braidmq.model.share_settings import SHARE_SETTINGS, ShareSetting, share_texts
 from braidmq.model.topic_settings import SettingKind
 from braidmq.protocols.kafka._services import KafkaServices
 
@@ -26,6 +27,7 @@ class Source(enum.IntEnum):
     TOPIC = 1
     NODE = 4
     DEFAULT = 5
+    GROUP = 8
 
 
 TYPES: Final[Mapping[SettingKind, int]] = {
@@ -75,6 +77,24 @@ def topic_config(effective: Effective) -> Config:
         setting.kind,
         setting.documentation,
         tuple(synonyms),
+    )
+
+
+def group_configs(group: Group) -> list[Config]:
+    """What can be set of how share consumers of a group are served."""
+    texts = share_texts(group)
+    return [_group_config(setting, texts.get(setting.name)) for setting in SHARE_SETTINGS.values()]
+
+
+def _group_config(setting: ShareSetting, text: str | None) -> Config:
+    synonyms = [] if text is None else [Synonym(setting.name, text, Source.GROUP)]
+    return Config(
+        setting.name,
+        setting.default if text is None else text,
+        Source.DEFAULT if text is None else Source.GROUP,
+        setting.kind,
+        setting.documentation,
+        (*synonyms, Synonym(setting.name, setting.default, Source.DEFAULT)),
     )
 
 

@@ -7,7 +7,7 @@ While too much waits, or the client does not read its answers, no more is read f
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final, NamedTuple, Protocol
 
 import structlog
@@ -15,12 +15,14 @@ import structlog
 from braidmq.model.errors import MalformedRequest
 from braidmq.protocols.framed import FramedConnection
 from braidmq.protocols.framed import Home as FramedHome
-from braidmq.protocols.kafka._call import Call, Client
+from braidmq.protocols.kafka import _audit
+from braidmq.protocols.kafka._call import UNKNOWN, Call, Client
 from braidmq.protocols.kafka._errors import CloseConnection
 from braidmq.protocols.kafka._operations import Response, operations
 from braidmq.protocols.kafka._services import KafkaServices
 from braidmq.protocols.kafka.codec import (
     ApiKey,
+    ApiMessage,
     RequestHeader,
     Unencodable,
     decode_request,
@@ -45,6 +47,8 @@ class Home(FramedHome, Protocol):
     services: KafkaServices
     requests: Counter[int]
     """How many there were, by API key."""
+    audited: frozenset[int]
+    """The API keys of requests that change something, which the audit log tells of."""
 
 
 class Connection(FramedConnection):
@@ -71,6 +75,11 @@ class Connection(FramedConnection):
         for begun in self._begun:
             begun.task.cancel()
         self._begun.clear()
+        self._client.lose()
+
+    def eof_received(self) -> bool:
+        """Who holds messages and says no more is gone, whatever it still waits for: others are to have them at once."""
+        return not self._client.bound and super().eof_received()
 
     def _is_busy(self) -> bool:
         return (
@@ -85,6 +94,11 @@ class Connection(FramedConnection):
     @property
     def is_idle(self) -> bool:
         return not self._begun and not self._waiting
+
+    @property
+    def client(self) -> tuple[str, str]:
+        named = (self._client.software_name, self._client.software_version)
+        return self._client.id, " ".join(each for each in named if each != UNKNOWN)
 
     # Requests.
 
@@ -117,7 +131,10 @@ class Connection(FramedConnection):
                     f"API {header.request_api_key} version {header.request_api_version} is not answered here"
                 )
             self._home.requests[header.request_api_key] += 1
+            self._client.id = header.client_id or ""
             result = operation.handler.answer(Call(header, request, self._client, self._home.services))
+            if header.request_api_key in self._home.audited:
+                result = self._noted(header, request, result)
         except MalformedRequest as error:
             self._answer_unreadable(frame, error)
             return False
@@ -132,6 +149,15 @@ class Connection(FramedConnection):
         self._begun.append(_Begun(header, task, len(frame)))
         task.add_done_callback(self._task_done)
         return True
+
+    async def _noted(self, header: RequestHeader, request: Any, result: Response | Awaitable[Response]) -> Response:
+        """The answer, once it is there, with a note for the audit log."""
+        response: Response = None
+        try:
+            response = result if result is None or isinstance(result, ApiMessage) else await result
+        finally:
+            _audit.note(self._home.services.auditor, self._client.host, header, request, response)
+        return response
 
     def _answer_unreadable(self, frame: bytes, error: MalformedRequest) -> None:
         if len(frame) >= 8 and (beginning := peek_request(frame)).api_key == ApiKey.API_VERSIONS:

@@ -67,6 +67,9 @@ _CODES: Mapping[type[BraidError], ErrorCode] = {
     errors.InvalidHeartbeat: ErrorCode.INVALID_REQUEST,
     errors.TopicInUse: ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC,
     errors.MetadataTooLarge: ErrorCode.OFFSET_METADATA_TOO_LARGE,
+    errors.HandleExpired: ErrorCode.INVALID_RECORD_STATE,
+    errors.InvalidHandle: ErrorCode.INVALID_RECORD_STATE,
+    errors.TooManyReceivers: ErrorCode.SHARE_SESSION_LIMIT_REACHED,
 }
 
 

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
 from braidmq.core.metrics import Metric, MetricKind
-from braidmq.protocols.framed import FramedListener
+from braidmq.protocols.framed import FramedLimits, FramedListener
+from braidmq.protocols.kafka import _audit
 from braidmq.protocols.kafka._connection import Connection
 from braidmq.protocols.kafka._services import KafkaServices
 from braidmq.protocols.kafka.codec import APIS
@@ -20,21 +21,12 @@ class KafkaListener(FramedListener):
         self,
         endpoints: Iterable[Endpoint],
         services: KafkaServices,
-        *,
-        request_bytes_max: int,
-        buffer_bytes_max: int,
-        connections_max: int,
-        idle_s: float,
+        limits: FramedLimits,
     ) -> None:
-        super().__init__(
-            endpoints,
-            request_bytes_max=request_bytes_max,
-            buffer_bytes_max=buffer_bytes_max,
-            connections_max=connections_max,
-            idle_s=idle_s,
-        )
+        super().__init__(endpoints, limits)
         self.services = services
         self.requests: Counter[int] = Counter()
+        self.audited = _audit.changing()
 
     def _connect(self, advertise: Callable[[Address], Address]) -> Connection:
         return Connection(self, advertise)

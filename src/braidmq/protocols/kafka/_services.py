@@ -3,13 +3,16 @@
 from typing import NamedTuple
 
 from braidmq.core.admission import Admissions
+from braidmq.core.audit import UNAUDITED, Auditor
 from braidmq.core.counters import Tally
+from braidmq.core.cursors import Cursors
 from braidmq.core.groups import Groups
 from braidmq.core.telemetry import Outlet
 from braidmq.core.topics import Topics
 from braidmq.core.transactions import Transactions
 from braidmq.log import Log
 from braidmq.protocols.kafka._sessions import FetchSessions
+from braidmq.protocols.kafka._share_sessions import ShareSessions
 from braidmq.store import Catalog
 
 LEADER_EPOCH = 0
@@ -36,9 +39,12 @@ class KafkaServices(NamedTuple):
     catalog: Catalog
     topics: Topics
     groups: Groups
+    cursors: Cursors
     admissions: Admissions
     fetch_sessions: FetchSessions
+    share_sessions: ShareSessions
     transactions: Transactions
     tally: Tally
     outlet: Outlet
     facts: NodeFacts
+    auditor: Auditor = UNAUDITED

@@ -4,10 +4,15 @@ The version in front may be any: the list of topics comes first in all of them, 
 reads a topic through a filter reads that topic.
 """
 
+from collections.abc import Mapping, Sequence
+
 from braidmq.model.errors import InvalidFilter, MalformedRequest
 from braidmq.protocols.kafka._filtered_names import read_filtered_name
 from braidmq.protocols.kafka.codec import decode_message
-from braidmq.protocols.kafka.codec.messages.consumer_protocol import ConsumerProtocolSubscription
+from braidmq.protocols.kafka.codec.messages.consumer_protocol import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+)
 
 _VERSION_BYTES = 2
 _FIRST_VERSION = 0
@@ -20,6 +25,15 @@ def subscribed_topics(metadata: bytes) -> frozenset[str] | None:
     except MalformedRequest:
         return None
     return frozenset(subscription.topics).union(*map(_behind_filter, subscription.topics))
+
+
+def assigned_partitions(assignment: bytes) -> Mapping[str, Sequence[int]]:
+    """The partitions that a member was assigned, by topic; none for what cannot be read."""
+    try:
+        read = decode_message(ConsumerProtocolAssignment, _FIRST_VERSION, assignment[_VERSION_BYTES:])
+    except MalformedRequest:
+        return {}
+    return {each.topic: tuple(each.partitions) for each in read.assigned_partitions}
 
 
 def _behind_filter(name: str) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""AlterConfigs (33): all settings of a topic at once; what is not named has its default again.
+"""AlterConfigs (33): all settings of a topic or a group at once; what is not named has its default again.
 
 Tools that only want to change one setting read all, change it and write all back; they should use
 IncrementalAlterConfigs, which does not undo what somebody else changes meanwhile.

@@ -3,8 +3,9 @@
 Answers any version, because clients ask before they know: a version we do not have gets an answer of version 0 with
 error 35 and our ranges. The response's header never has tagged fields. Produce and Fetch are offered from version 0:
 some clients turn compression on only where they see old versions. Features tell newer clients which of several ways to
-use: `group.version` 1 is that groups can be assigned to by the node (KIP-848), `transaction.version` 2 that a
-transaction's partitions are added by writing to them, and that its end gives the producer a new epoch.
+use: `group.version` 1 is that groups can be assigned to by the node (KIP-848), `share.version` 1 that groups can share
+partitions (KIP-932), `transaction.version` 2 that a transaction's partitions are added by writing to them, and that its
+end gives the producer a new epoch.
 """
 
 import re
@@ -15,7 +16,7 @@ from braidmq.protocols.kafka._operations import Handler, answers, operations
 from braidmq.protocols.kafka.codec import ApiKey, ErrorCode
 from braidmq.protocols.kafka.codec.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
-_FEATURES = {"group.version": 1, "transaction.version": 2}
+_FEATURES = {"group.version": 1, "share.version": 1, "transaction.version": 2}
 _FEATURES_EPOCH = 0
 """They never change while a node lives."""
 _FEATURES_FROM_ZERO_MIN_VERSION = 4

@@ -20,6 +20,7 @@ async def delete_groups(call: Call[DeleteGroupsRequest]) -> DeleteGroupsResponse
 async def _delete(call: Call[DeleteGroupsRequest], name: str) -> _Result:
     try:
         await call.services.groups.delete(name)
+        call.services.cursors.forget_group(name)
     except BraidError as error:
         return _Result(group_id=name, error_code=group_error_code(error))
     return _Result(group_id=name)

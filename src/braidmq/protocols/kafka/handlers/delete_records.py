@@ -6,9 +6,9 @@ A topic that is only compacted cannot lose its beginning so: the last message of
 import asyncio
 
 from braidmq.core.access import Action, ResourceKind
+from braidmq.core.topics import check_beginning_deletable
 from braidmq.model import BraidError
-from braidmq.model.errors import OffsetOutOfRange
-from braidmq.model.topic_settings import CLEANUP_POLICY, DELETE
+from braidmq.model.errors import NotPermitted, OffsetOutOfRange
 from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._errors import error_code
 from braidmq.protocols.kafka._operations import answers
@@ -35,12 +35,13 @@ async def _delete(call: Call[DeleteRecordsRequest], name: str, asked: _Asked) ->
     log = call.services.log
     try:
         place = partition_of(find_own_topic(call.services, name), asked.partition_index)
-        if DELETE not in CLEANUP_POLICY.read(place.topic.settings):
-            return _failed(asked, ErrorCode.POLICY_VIOLATION)
+        check_beginning_deletable(place.topic)
         if asked.offset < _END:
             raise OffsetOutOfRange
         before = log.bounds(place.number).end if asked.offset == _END else asked.offset
         start = await log.delete_records(place.number, before)
+    except NotPermitted:
+        return _failed(asked, ErrorCode.POLICY_VIOLATION)
     except BraidError as error:
         return _failed(asked, error_code(error))
     return _Result(partition_index=asked.partition_index, low_watermark=start)

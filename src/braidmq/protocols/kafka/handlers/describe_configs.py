@@ -1,16 +1,25 @@
 """DescribeConfigs (32): every setting of topics and nodes, with where its value comes from.
 
 A topic has all of Kafka's settings, also those that change nothing here (their documentation says so), because tools
-read, change and write back. A node's settings are read-only: they are in its file. Nodes have no loggers whose level a
-client could see, and clients and groups have no settings: all these are answered with an empty list.
+read, change and write back. A group has those of share consumers, whether anybody has used it yet or not. A node's
+settings are read-only: they are in its file. Nodes have no loggers whose level a client could see, and clients have no
+settings: these are answered with an empty list.
 """
 
 from collections.abc import Iterable
 
 from braidmq.core.access import Action, ResourceKind
-from braidmq.model import BraidError
+from braidmq.model import DEFAULT_INSTANCE, BraidError, Group
 from braidmq.protocols.kafka._call import Call
-from braidmq.protocols.kafka._configs import TYPES, Config, ResourceType, Source, node_configs, topic_config
+from braidmq.protocols.kafka._configs import (
+    TYPES,
+    Config,
+    ResourceType,
+    Source,
+    group_configs,
+    node_configs,
+    topic_config,
+)
 from braidmq.protocols.kafka._errors import InvalidResource, error_code
 from braidmq.protocols.kafka._operations import answers
 from braidmq.protocols.kafka._partitions import find_described, find_own_topic
@@ -59,7 +68,9 @@ def _configs(call: Call[DescribeConfigsRequest], asked: _Resource) -> Iterable[C
     if asked.resource_type == ResourceType.BROKER_LOGGER:
         check_node(call, name, may_be_empty=False)
         return ()
-    if asked.resource_type in (ResourceType.CLIENT_METRICS, ResourceType.GROUP):
+    if asked.resource_type == ResourceType.GROUP:
+        return group_configs(services.catalog.group(DEFAULT_INSTANCE, name) or Group(name=name))
+    if asked.resource_type == ResourceType.CLIENT_METRICS:
         return ()
     raise InvalidResource(f"there are no settings of resource type {asked.resource_type}")
 
@@ -83,7 +94,7 @@ def _entry(call: Call[DescribeConfigsRequest], config: Config) -> _Entry:
         documentation=config.documentation if call.request.include_documentation else None,
     )
     if call.version == 0:
-        entry.is_default = config.source is not Source.TOPIC
+        entry.is_default = config.source not in (Source.TOPIC, Source.GROUP)
     if call.request.include_synonyms:
         entry.synonyms = [
             DescribeConfigsResponse.DescribeConfigsSynonym(name=each.name, value=each.value, source=each.source)

@@ -7,7 +7,7 @@ where the next piece begins. No names mean all topics.
 from collections.abc import Iterator
 
 from braidmq.core.access import Action, ResourceKind
-from braidmq.model import DEFAULT_INSTANCE, BraidError
+from braidmq.model import BraidError
 from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._errors import error_code
 from braidmq.protocols.kafka._operations import answers
@@ -19,6 +19,7 @@ from braidmq.protocols.kafka.codec.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
 )
+from braidmq.protocols.kafka.handlers.metadata import is_shown
 
 _PARTITIONS_MAX = 2000
 """No answer has more partitions, whatever a client asks for."""
@@ -52,7 +53,7 @@ def _wanted(call: Call[DescribeTopicPartitionsRequest]) -> Iterator[tuple[str, i
     """The names to describe, and each one's first partition that is wanted."""
     names = {topic.name for topic in call.request.topics}
     if not names:
-        names = {topic.name for topic in call.services.catalog.topics() if topic.instance == DEFAULT_INSTANCE}
+        names = {topic.name for topic in call.services.catalog.topics() if is_shown(call.services, topic)}
     cursor = call.request.cursor
     for name in sorted(names):
         if cursor is None or name > cursor.topic_name:

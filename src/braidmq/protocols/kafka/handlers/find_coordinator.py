@@ -1,6 +1,7 @@
 """FindCoordinator (10): who is in charge of a group or a transaction. This node, of all of them.
 
-Share groups (type 2) have no coordinator here; clients are told INVALID_REQUEST, as by a Kafka broker without them.
+Share groups are asked for like all groups. What brokers of Kafka ask each other for to keep their state (type 2) is not
+there; who asks is told INVALID_REQUEST.
 Until version 3 a request asks for one key, and the answer is in the response itself.
 """
 

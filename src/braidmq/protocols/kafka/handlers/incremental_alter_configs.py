@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs (44): some settings of a topic; the others stay.
+"""IncrementalAlterConfigs (44): some settings of a topic or a group; the others stay.
 
 SET and DELETE give a setting a value or its default; APPEND and SUBTRACT change a list, beginning with its default
 where nothing is set. All changes of one topic are made together or, if one of them cannot be, not at all.

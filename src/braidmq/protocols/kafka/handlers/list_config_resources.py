@@ -1,10 +1,11 @@
-"""ListConfigResources (74): what has settings that can be described: every topic, and this node.
+"""ListConfigResources (74): what has settings that can be described: every topic, this node, and groups that have some.
 
 Version 0 asks for the settings of clients' metrics, which there are none of.
 """
 
 from braidmq.core.access import Action, ResourceKind
 from braidmq.model import DEFAULT_INSTANCE
+from braidmq.model.share_settings import share_texts
 from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._configs import ResourceType
 from braidmq.protocols.kafka._operations import answers
@@ -13,6 +14,7 @@ from braidmq.protocols.kafka.codec.messages.list_config_resources import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
+from braidmq.protocols.kafka.handlers.metadata import is_shown
 
 _Resource = ListConfigResourcesResponse.ConfigResource
 
@@ -36,7 +38,10 @@ def list_config_resources(call: Call[ListConfigResourcesRequest]) -> ListConfigR
 def _names(call: Call[ListConfigResourcesRequest], resource_type: int) -> list[str]:
     if resource_type == ResourceType.TOPIC:
         topics = call.services.catalog.topics()
-        return sorted(topic.name for topic in topics if topic.instance == DEFAULT_INSTANCE)
+        return sorted(topic.name for topic in topics if is_shown(call.services, topic))
     if resource_type in (ResourceType.BROKER, ResourceType.BROKER_LOGGER):
         return [str(call.services.node_id)]
+    if resource_type == ResourceType.GROUP:
+        groups = call.services.catalog.groups()
+        return sorted(group.name for group in groups if group.instance == DEFAULT_INSTANCE and share_texts(group))
     return []

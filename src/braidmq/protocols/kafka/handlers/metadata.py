@@ -12,7 +12,8 @@ from uuid import UUID
 from braidmq.core.access import Action, ResourceKind
 from braidmq.model import DEFAULT_INSTANCE, BraidError, Topic
 from braidmq.model.errors import UnknownTopic
-from braidmq.model.names import is_internal
+from braidmq.model.names import LITE_TOPIC_PREFIX, is_internal
+from braidmq.model.topic_settings import ARCHIVE, NOT_ARCHIVED
 from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._errors import error_code
 from braidmq.protocols.kafka._filtered_names import read_filtered_name
@@ -32,7 +33,7 @@ _Topic = MetadataResponse.MetadataResponseTopic
 def metadata(call: Call[MetadataRequest]) -> MetadataResponse | Awaitable[MetadataResponse]:
     asked = call.request.topics
     if asked is None or (not asked and call.version == 0):
-        topics = [_describe(call, topic) for topic in call.services.catalog.topics() if _is_shown(topic)]
+        topics = [_describe(call, topic) for topic in call.services.catalog.topics() if is_shown(call.services, topic)]
         return _response(call, topics)
     answered = [_look_up(call, topic) for topic in asked]
     if any(each is None for each in answered):
@@ -40,8 +41,12 @@ def metadata(call: Call[MetadataRequest]) -> MetadataResponse | Awaitable[Metada
     return _response(call, [each for each in answered if each is not None])
 
 
-def _is_shown(topic: Topic) -> bool:
-    return topic.instance == DEFAULT_INSTANCE
+def is_shown(services: KafkaServices, topic: Topic) -> bool:
+    """To clients that ask for all. Those behind lite topics may be thousands, and are found by their names; only the
+    archive has to find out about them, and about those that are archived."""
+    if not topic.name.startswith(LITE_TOPIC_PREFIX):
+        return topic.instance == DEFAULT_INSTANCE
+    return ARCHIVE.read({**services.topics.defaults, **topic.settings}) != NOT_ARCHIVED
 
 
 def _look_up(call: Call[MetadataRequest], asked: MetadataRequest.MetadataRequestTopic) -> _Topic | None:
