@@ -16,6 +16,7 @@ from braidmq.model import BraidError
 from braidmq.protocols.framed import WRITE_BUFFER_BYTES, FramedConnection
 from braidmq.protocols.framed import Home as FramedHome
 from braidmq.protocols.listener import Address
+from braidmq.protocols.rocketmq import _audit
 from braidmq.protocols.rocketmq._call import NO_FIELDS, Answer, Call
 from braidmq.protocols.rocketmq._operations import Later, Result, operations
 from braidmq.protocols.rocketmq._services import BROKER_VERSION, REGION, RocketMQServices
@@ -69,6 +70,8 @@ class Home(FramedHome, Protocol):
     services: RocketMQServices
     requests: Counter[int]
     """How many there were, by code."""
+    audited: frozenset[int]
+    """The codes of requests that change something, which the audit log tells of."""
 
     def broker_address(self, here: Address) -> Address:
         """Where a client that reached us here reaches the broker."""
@@ -205,6 +208,8 @@ class Connection(FramedConnection):
         """Send the answer, unless nobody waits for it, with all others of this turn."""
         self._free(call)
         request = call.command
+        if request.code in self._home.audited:
+            _audit.note(self.services.auditor, self.peer.host, call, answer)
         if request.flag & ONEWAY_FLAG or self._transport.is_closing():
             return
         code, fields, body, remark = answer
@@ -342,6 +347,11 @@ class Connection(FramedConnection):
     def is_gone(self) -> bool:
         """Whether the connection has ended, or is about to."""
         return self._transport.is_closing()
+
+    @property
+    def client(self) -> tuple[str, str]:
+        """Its software is known of its members."""
+        return self.client_id, ""
 
     @property
     def is_idle(self) -> bool:

@@ -16,6 +16,7 @@ from braidmq.core.timers import level_delay_ms
 from braidmq.model import Message, Topic
 from braidmq.model.errors import InvalidHandle, InvalidMessage
 from braidmq.model.names import RETRY_TOPIC_PREFIX
+from braidmq.model.numbers import whole_number
 from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._operations import Result
 from braidmq.protocols.rocketmq._sending import SendHeader, sent_answer, sent_message
@@ -166,6 +167,7 @@ def read_recall_handle(handle: str) -> tuple[str, int, str]:
         parts = base64.b64decode(handle, altchars=b"-_", validate=True).decode().split(" ")
     except ValueError as error:
         raise InvalidHandle("recall handle is invalid") from error
-    if len(parts) != 5 or parts[0] != _HANDLE_VERSION or not parts[3].isdigit() or len(parts[3]) > 18:
+    due_ms = whole_number(parts[3], 18) if len(parts) == 5 and parts[0] == _HANDLE_VERSION else None
+    if due_ms is None:
         raise InvalidHandle("recall handle is invalid")
-    return parts[1], int(parts[3]), parts[4]
+    return parts[1], due_ms, parts[4]

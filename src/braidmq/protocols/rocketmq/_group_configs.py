@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from braidmq.model import DEFAULT_INSTANCE, Group
-from braidmq.model.group_settings import BROADCAST, CONSUME, OFF, RETRY_STEPS, ROCKETMQ, STEPS_MAX
+from braidmq.model.group_settings import BROADCAST, CONSUME, LITE_SETTINGS, OFF, RETRY_STEPS, ROCKETMQ, STEPS_MAX
 from braidmq.protocols.rocketmq._attributes import check_attributes, merged
 from braidmq.protocols.rocketmq._services import RocketMQServices
 from braidmq.protocols.rocketmq.codec.bodies import ExponentialRetryPolicy, GroupRetryPolicy, SubscriptionGroupConfig
@@ -27,6 +27,8 @@ def config_of(group: Group) -> SubscriptionGroupConfig:
     config.consume_message_orderly = group.ordered
     config.consume_enable = group.settings.get(CONSUME) != OFF
     config.consume_broadcast_enable = group.settings.get(BROADCAST) != OFF
+    said = {name: group.settings[name] for name in LITE_SETTINGS if name in group.settings}
+    config.attributes = {name: text for name, text in config.attributes.items() if name not in LITE_SETTINGS} | said
     return config
 
 
@@ -53,14 +55,21 @@ async def apply_config(services: RocketMQServices, config: SubscriptionGroupConf
 
 
 def _settings(config: SubscriptionGroupConfig, before: Mapping[str, str]) -> dict[str, str]:
-    kept = msgspec.structs.replace(config, attributes=merged(_kept(before).attributes, config.attributes))
+    attributes = merged(_kept(before).attributes, config.attributes)
+    kept = msgspec.structs.replace(config, attributes=attributes)
     wanted = {
+        **{name: attributes.get(name, "") for name in LITE_SETTINGS if _names(config, name)},
         CONSUME: "" if config.consume_enable else OFF,
         BROADCAST: "" if config.consume_broadcast_enable else OFF,
         RETRY_STEPS: _steps(config.group_retry_policy),
         ROCKETMQ: msgspec.json.encode(kept).decode(),
     }
     return {name: text for name, text in {**before, **wanted}.items() if text}
+
+
+def _names(config: SubscriptionGroupConfig, attribute: str) -> bool:
+    """Whether the description says something of the attribute."""
+    return any(name[1:] == attribute for name in config.attributes)
 
 
 def _steps(policy: GroupRetryPolicy) -> str:

@@ -10,12 +10,16 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from braidmq.core.metrics import Metric, MetricKind
-from braidmq.protocols.framed import FramedListener
+from braidmq.protocols.framed import FramedLimits, FramedListener
 from braidmq.protocols.listener import Address, Endpoint
-from braidmq.protocols.rocketmq import handlers  # noqa: F401 - importing it registers them
+from braidmq.protocols.rocketmq import (
+    _audit,
+    handlers,  # noqa: F401 - importing it registers them
+)
 from braidmq.protocols.rocketmq._checks import ProducerChecks
 from braidmq.protocols.rocketmq._connection import Connection
 from braidmq.protocols.rocketmq._members import MemberNotices
+from braidmq.protocols.rocketmq._questions import ConsumerQuestions
 from braidmq.protocols.rocketmq._services import RocketMQServices
 from braidmq.protocols.rocketmq.codec import RequestCode
 
@@ -34,22 +38,14 @@ class RocketMQListener(FramedListener):
         endpoints: Iterable[Endpoint],
         brokers: Iterable[Endpoint],
         services: RocketMQServices,
+        limits: FramedLimits,
         *,
         with_vip: bool,
-        request_bytes_max: int,
-        buffer_bytes_max: int,
-        connections_max: int,
-        idle_s: float,
     ) -> None:
-        super().__init__(
-            endpoints,
-            request_bytes_max=request_bytes_max,
-            buffer_bytes_max=buffer_bytes_max,
-            connections_max=connections_max,
-            idle_s=idle_s,
-        )
+        super().__init__(endpoints, limits)
         self.services = services
         self.requests: Counter[int] = Counter()
+        self.audited = _audit.changing()
         self._brokers = tuple(brokers)
         self._with_vip = with_vip
         self._bound: list[tuple[Address, Endpoint]] = []
@@ -57,6 +53,7 @@ class RocketMQListener(FramedListener):
         self._vip_ports: set[int] = set()
         self._notices = MemberNotices(services)
         services.halves.ask_through(ProducerChecks(services))
+        services.questions.ask_through(ConsumerQuestions(services))
 
     async def start(self) -> tuple[Address, ...]:
         addresses = [*await super().start()]

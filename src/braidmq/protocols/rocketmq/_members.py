@@ -27,6 +27,13 @@ def member_of(call: Call[Any], client_id: str, group: str) -> Member:
     )
 
 
+def dividers(services: RocketMQServices, group: str) -> list[str]:
+    """The members that divide queues among themselves. Those on other wires take messages one by one, and would let
+    queues lie that are counted as theirs."""
+    members = services.members.consumers(group)
+    return [member.id for member in members if isinstance(member.channel, Connection)]
+
+
 def note_asker(call: Call[Any], client_id: str, group: str) -> None:
     """A producer that waits for a reply can be reached at once: its first heartbeat may come after the reply."""
     members = call.services.members

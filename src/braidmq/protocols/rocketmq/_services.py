@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from braidmq.core.audit import UNAUDITED, Auditor
 from braidmq.core.counters import Counters
 from braidmq.core.cursors import Cursors
 from braidmq.core.group_offsets import GroupOffsets, ResetBoard
@@ -13,6 +14,7 @@ from braidmq.core.members import Members
 from braidmq.core.publish import Publisher
 from braidmq.core.pull import Puller
 from braidmq.core.query import Query
+from braidmq.core.questions import Questions
 from braidmq.core.retry import Retries
 from braidmq.core.telemetry import Outlet
 from braidmq.core.timers import Timers
@@ -59,6 +61,7 @@ class RocketMQServices(NamedTuple):
     topics: Topics
     groups: Groups
     members: Members
+    questions: Questions
     publisher: Publisher
     puller: Puller
     cursors: Cursors
@@ -73,3 +76,4 @@ class RocketMQServices(NamedTuple):
     commits: "Commits"
     counters: Counters
     outlet: Outlet
+    auditor: Auditor = UNAUDITED

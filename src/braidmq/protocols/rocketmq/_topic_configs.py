@@ -12,7 +12,7 @@ import msgspec
 from braidmq.core.topics import SettingsChange
 from braidmq.model import TOPIC_PARTITIONS_MAX, Topic, TopicKind
 from braidmq.model.errors import InvalidPartitions, InvalidSetting
-from braidmq.model.topic_settings import ALLOWS, PARTITIONS_READ, PARTITIONS_WRITE, ROCKETMQ
+from braidmq.model.topic_settings import ALLOWS, LITE_EXPIRATION_MIN, PARTITIONS_READ, PARTITIONS_WRITE, ROCKETMQ
 from braidmq.model.topic_settings import READ as MAY_READ
 from braidmq.model.topic_settings import WRITE as MAY_WRITE
 from braidmq.protocols.rocketmq._attributes import ADD, REMOVE, check_attributes, merged
@@ -37,6 +37,8 @@ def config_of(topic: Topic) -> TopicConfig:
     attributes = dict(kept.attributes)
     if topic.kind is not TopicKind.MIXED:
         attributes[KIND_ATTRIBUTE] = topic.kind.name
+    if LITE_EXPIRATION_MIN.name in topic.settings:
+        attributes[LITE_EXPIRATION_MIN.name] = topic.settings[LITE_EXPIRATION_MIN.name]
     return TopicConfig(
         topic_name=topic.name,
         read_queue_nums=shape.read,
@@ -85,6 +87,7 @@ def _change(config: TopicConfig, partitions: int) -> SettingsChange:
             new[ALLOWS.name] = ",".join(allowed)
         kept = _kept_text(config, _kept(texts))
         new.pop(ROCKETMQ.name, None)
+        new = merged(new, _about_lite_topics(config.attributes))
         return new | ({ROCKETMQ.name: kept} if kept else {})
 
     return change
@@ -102,7 +105,8 @@ def _kept(texts: Mapping[str, str]) -> _Kept:
 
 def _kept_text(config: TopicConfig, before: _Kept) -> str:
     attributes = merged(before.attributes, config.attributes)
-    attributes.pop(KIND_ATTRIBUTE, None)
+    for name in (KIND_ATTRIBUTE, LITE_EXPIRATION_MIN.name):
+        attributes.pop(name, None)
     kept = _Kept(
         order=config.order,
         sys_flag=config.topic_sys_flag,
@@ -111,6 +115,12 @@ def _kept_text(config: TopicConfig, before: _Kept) -> str:
     )
     text = msgspec.json.encode(kept).decode()
     return "" if text == "{}" else text
+
+
+def _about_lite_topics(attributes: Mapping[str, str] | None) -> dict[str, str]:
+    """Of the attributes, with their signs, the one that is a setting of the topic by the same name."""
+    names = (ADD + LITE_EXPIRATION_MIN.name, REMOVE + LITE_EXPIRATION_MIN.name)
+    return {name: text for name, text in (attributes or {}).items() if name in names}
 
 
 def _kind(attributes: Mapping[str, str] | None) -> TopicKind | None:

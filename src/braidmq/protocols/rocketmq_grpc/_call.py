@@ -1,19 +1,17 @@
 """One call: what was asked, by whom."""
 
-from collections.abc import Callable
 from typing import Any, Final
 
 from braidmq.protocols.listener import Address
 from braidmq.protocols.rocketmq.codec import Host
 from braidmq.protocols.rocketmq_grpc._clients import Client, Clients
+from braidmq.protocols.rocketmq_grpc._context import Context
 from braidmq.protocols.rocketmq_grpc._services import GrpcServices
 from braidmq.protocols.rocketmq_grpc.codes import Code, Refused
 
 CLIENT_ID: Final = "x-mq-client-id"
 LANGUAGE: Final = "x-mq-language"
 CLIENT_ID_LENGTH_MAX: Final = 512
-
-PeerOf = Callable[[str], Address]
 
 
 class Port:
@@ -27,8 +25,6 @@ class Port:
         self.advertised: Address | None = None
         """Where clients are sent in any case."""
         self.store_host = Host.of("127.0.0.1", 0)
-        self.peer_of: PeerOf = lambda _: Address("", 0)
-        """Who is behind what gRPC says of its peer; the front knows."""
 
     def listens_at(self, bound: Address, advertised: Address | None) -> None:
         self.address, self.advertised = bound, advertised
@@ -36,17 +32,17 @@ class Port:
 
 
 class Call:
-    """`context` is gRPC's."""
+    """`context` is what may be done with the call beyond answering it."""
 
     __slots__ = ("client_id", "context", "metadata", "port", "request", "services")
 
-    def __init__(self, port: Port, request: Any, context: Any) -> None:
+    def __init__(self, port: Port, request: Any, context: Context) -> None:
         """Raises Refused for a client that does not say who it is."""
         self.port = port
         self.services = port.services
         self.request = request
         self.context = context
-        self.metadata: dict[str, Any] = dict(context.invocation_metadata() or ())
+        self.metadata = context.metadata
         self.client_id = self.metadata.get(CLIENT_ID, "")
         if not isinstance(self.client_id, str) or not 0 < len(self.client_id) <= CLIENT_ID_LENGTH_MAX:
             raise Refused(Code.CLIENT_ID_REQUIRED, f"{CLIENT_ID} has 1 to {CLIENT_ID_LENGTH_MAX} characters")
@@ -57,7 +53,7 @@ class Call:
 
     @property
     def peer(self) -> Address:
-        return self.port.peer_of(self.context.peer())
+        return self.context.peer
 
     def wait_s(self, asked_s: float, longest_s: float, margin_s: float) -> float:
         """How long the call may wait: as long as it says, and not beyond its deadline."""

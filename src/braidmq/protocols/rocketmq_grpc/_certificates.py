@@ -14,8 +14,18 @@ RENEW_DAYS: Final = 30
 def server_tls(file: Path, *, is_own: bool) -> ssl.SSLContext:
     """From a file with key and certificate. `is_own` makes one where there is none, or where it will not be valid much
     longer. Blocks. Raises OSError, ssl.SSLError."""
-    if is_own and not _is_valid(file):
+    if is_own and not _is_young(file):
         _make(file)
+    try:
+        return _loaded(file)
+    except ssl.SSLError:
+        if not is_own:
+            raise
+    _make(file)  # somebody has damaged it
+    return _loaded(file)
+
+
+def _loaded(file: Path) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(file)
@@ -23,16 +33,13 @@ def server_tls(file: Path, *, is_own: bool) -> ssl.SSLContext:
     return context
 
 
-def _is_valid(file: Path) -> bool:
-    if not file.exists():
-        return False
-    from cryptography import x509  # slow to load: only for a look, and for making one
-
+def _is_young(file: Path) -> bool:
+    """By when it was made, and not by a look inside: what could look inside takes 12 MB."""
     try:
-        until = x509.load_pem_x509_certificate(file.read_bytes()).not_valid_after_utc
-    except ValueError:
+        made = datetime.datetime.fromtimestamp(file.stat().st_mtime, datetime.UTC)
+    except FileNotFoundError:
         return False
-    return until > _now() + datetime.timedelta(days=RENEW_DAYS)
+    return _now() < made + datetime.timedelta(days=VALID_DAYS - RENEW_DAYS)
 
 
 def _make(file: Path) -> None:

@@ -6,19 +6,22 @@ its half messages.
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 import structlog
 
 from braidmq.core.members import Interest, Member, Members
-from braidmq.model.errors import TooManyReceivers
+from braidmq.model.errors import MemberSilent, TooManyReceivers, UnknownMember
 from braidmq.protocols.rocketmq_grpc.codes import ClientType
 
 SILENT_MAX_S: Final = 120.0
 UNSENT_MAX: Final = 1_000
 """How many commands may wait for a client to take them."""
+ASKED_MAX: Final = 64
+"""How many questions may wait for one client's answers."""
 CONSUMERS: Final = frozenset(ClientType) - {ClientType.PRODUCER}
+LITE_CONSUMERS: Final = frozenset({ClientType.LITE_PUSH_CONSUMER, ClientType.LITE_SIMPLE_CONSUMER})
 
 _logger = structlog.get_logger(__name__)
 
@@ -57,6 +60,8 @@ class Client:
         self.id = client_id
         self.address = ""
         self.language = ""
+        self.request_s = 0.0
+        """How long it waits for any answer, beside what it wants to wait for messages."""
         self.kind: ClientType | None = None
         self.group: str | None = None
         self.topics: tuple[str, ...] = ()
@@ -64,6 +69,9 @@ class Client:
         self.interests: Mapping[str, Interest] = {}
         self.stream: Stream | None = None
         self.seen_s = 0.0
+        self.since_s = asyncio.get_running_loop().time()
+        self._asked: dict[str, asyncio.Future[Any]] = {}
+        """What it was asked and has not answered, by the word that comes back with the answer."""
 
     @property
     def is_alive(self) -> bool:
@@ -73,8 +81,41 @@ class Client:
     def is_consumer(self) -> bool:
         return self.kind in CONSUMERS
 
+    @property
+    def is_lite(self) -> bool:
+        return self.kind in LITE_CONSUMERS
+
     def tell(self, command: Any) -> bool:
         return self.stream is not None and self.stream.tell(command)
+
+    async def ask(self, nonce: str, command: Any, *, timeout_s: float) -> Any:
+        """Send a command that has this nonce, and wait for the command that answers it. Raises UnknownMember where the
+        client has gone, MemberSilent."""
+        if len(self._asked) >= ASKED_MAX:
+            raise MemberSilent(f"{self.id!r} has left {ASKED_MAX} questions without an answer")
+        if not self.tell(command):
+            raise UnknownMember(f"{self.id!r} has no telemetry stream now")
+        answered = self._asked[nonce] = asyncio.get_running_loop().create_future()
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await answered
+        except TimeoutError as error:
+            raise MemberSilent(f"{self.id!r} was asked, and did not answer within {timeout_s:g} s") from error
+        finally:
+            self._asked.pop(nonce, None)
+
+    def hear(self, nonce: str, command: Any) -> None:
+        """An answer. One that nobody waits for any more is nothing."""
+        asked = self._asked.get(nonce)
+        if asked is not None and not asked.done():
+            asked.set_result(command)
+
+    def gone(self) -> None:
+        """Nothing is to be expected of it any more."""
+        self.stream = None
+        for asked in self._asked.values():
+            if not asked.done():
+                asked.set_exception(UnknownMember(f"{self.id!r} has gone without an answer"))
 
     def members(self) -> Iterator[Member]:
         """The client in each of its groups: a producer is in one for each of its topics."""
@@ -95,8 +136,10 @@ class Client:
 class Clients:
     """All clients that this node knows."""
 
-    def __init__(self, members: Members, *, clients_max: int) -> None:
+    def __init__(self, members: Members, *, clients_max: int, on_gone: Callable[[str], None]) -> None:
+        """`on_gone` is told the id of a client that is gone for good."""
         self._members = members
+        self._on_gone = on_gone
         self._clients_max = clients_max
         self._by_id: dict[str, Client] = {}
 
@@ -130,8 +173,9 @@ class Clients:
     def forget(self, client: Client) -> None:
         """The client is gone for good."""
         self._by_id.pop(client.id, None)
-        client.stream = None
+        client.gone()
         self._members.lost(client)
+        self._on_gone(client.id)
 
     def expire(self) -> None:
         """Forget those without a stream that have been silent for too long."""

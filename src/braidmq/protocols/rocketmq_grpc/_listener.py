@@ -1,14 +1,17 @@
-"""The listener: the front, and behind it, from the first client on, gRPC's server.
+"""The listener: the front, and behind it what serves clients.
 
-A node that no such client comes to does not load gRPC, which takes some 30 MB.
+That is loaded in another thread while the node starts: it takes a good part of a second, and many clients that come at
+once would not wait for it.
 """
 
 import asyncio
+import contextlib
 import importlib
 import ssl
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
+from braidmq.core.connections import ClientConnection
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.model.errors import ListenFailed
 from braidmq.protocols.listener import Address, Endpoint, bind, bound_addresses
@@ -16,6 +19,7 @@ from braidmq.protocols.rocketmq_grpc._front import Front
 from braidmq.protocols.rocketmq_grpc._services import GrpcLimits, GrpcServices
 
 if TYPE_CHECKING:
+    from braidmq.protocols.rocketmq_grpc._connection import GrpcConnection
     from braidmq.protocols.rocketmq_grpc._server import GrpcServer
 
 MakeTls = Callable[[], ssl.SSLContext]
@@ -46,41 +50,50 @@ class RocketMQGrpcListener:
         self._tls: ssl.SSLContext | None = None
         self._front: Front | None = None
         self._server: GrpcServer | None = None
-        self._behind: Address | None = None
         self._opening = asyncio.Lock()
+        self._securing = asyncio.Lock()
         self._addresses: list[Address] = []
+        self._warming: asyncio.Task[None] | None = None
 
     async def start(self) -> tuple[Address, ...]:
         if self._make_tls is not None and self._tls_at_once:
             await self._own_tls()
         bound = [(await bind(self.name, endpoint.listen), endpoint) for endpoint in self._endpoints]
         tls = None if self._make_tls is None else self._own_tls
-        self._front = Front(self._open, tls, connections_max=self._limits.connections_max)
+        self._front = Front(self._connection, tls, connections_max=self._limits.connections_max)
         for sockets, _ in bound:
             self._addresses += bound_addresses(sockets)
             self._front.start(sockets)
+        self._warming = asyncio.create_task(self._warm(), name="rocketmq_grpc warms up")
         return tuple(self._addresses)
 
-    async def _open(self) -> Address:
-        """Where gRPC's server is, which is started now if it is not there yet."""
+    async def _warm(self) -> None:
+        await self._made_server()
+        if self._make_tls is not None:
+            with contextlib.suppress(ListenFailed):  # told to the first client who wants it
+                await self._own_tls()
+
+    async def _connection(self) -> "GrpcConnection":
+        """For a new connection."""
+        return (await self._made_server()).connection()
+
+    async def _made_server(self) -> "GrpcServer":
         async with self._opening:
-            if self._behind is None:
-                assert self._front is not None
+            if self._server is None:
                 module = await asyncio.to_thread(importlib.import_module, _SERVER)
-                server: GrpcServer = module.GrpcServer(self._services, self._limits, self._front.peer_of)
-                server.port.listens_at(self._addresses[0], self._endpoints[0].advertised)
-                self._behind = await server.start()
-                self._server = server
-            return self._behind
+                bound, advertised = self._addresses[0], self._endpoints[0].advertised
+                self._server = module.GrpcServer(self._services, self._limits, bound=bound, advertised=advertised)
+            return self._server
 
     async def _own_tls(self) -> ssl.SSLContext:
         """Raises ListenFailed."""
-        if self._tls is None:
-            assert self._make_tls is not None
-            try:
-                self._tls = await asyncio.to_thread(self._make_tls)
-            except (OSError, ValueError) as error:
-                raise ListenFailed(f"the certificate for {self.name} cannot be used: {error}") from error
+        async with self._securing:
+            if self._tls is None:
+                assert self._make_tls is not None
+                try:
+                    self._tls = await asyncio.to_thread(self._make_tls)
+                except (OSError, ValueError) as error:
+                    raise ListenFailed(f"the certificate for {self.name} cannot be used: {error}") from error
         return self._tls
 
     def stop_accepting(self) -> None:
@@ -92,15 +105,28 @@ class RocketMQGrpcListener:
             await self._server.drain(timeout_s)
 
     async def close(self) -> None:
+        if self._warming is not None:
+            self._warming.cancel()
+            await asyncio.wait((self._warming,))
         server, self._server = self._server, None
         if server is not None:
             await server.close()
         if self._front is not None:
             await self._front.close()
 
+    @property
+    def connected(self) -> int:
+        """How many clients are connected."""
+        return 0 if self._front is None else len(self._front)
+
+    def connections(self) -> Iterator[ClientConnection]:
+        """Who is connected."""
+        if self._server is not None:
+            yield from self._server.connections()
+
     def metrics(self) -> Iterator[Metric]:
         """Who is connected, and what they ask."""
-        connected = 0 if self._front is None else len(self._front)
+        connected = self.connected
         yield Metric("braid_rocketmq_grpc_connections", MetricKind.GAUGE, "Connections of gRPC clients.", connected)
         if self._server is not None:
             yield from self._server.metrics()

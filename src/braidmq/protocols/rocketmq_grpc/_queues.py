@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from braidmq.core.filters import Filter
+from braidmq.core.filters import Filter, filter_of
 from braidmq.core.shapes import check_reading
 from braidmq.model import DEFAULT_INSTANCE, FilterKind, Group, Topic
 from braidmq.model.errors import InvalidGroup, InvalidName, UnknownPartition, UnknownTopic
 from braidmq.model.names import check_group_name
-from braidmq.protocols.rocketmq._filters import filter_of
 from braidmq.protocols.rocketmq_grpc._services import GrpcServices
 from braidmq.protocols.rocketmq_grpc.codes import Code, FilterType, Refused
 from braidmq.protocols.rocketmq_grpc.messages import name_of

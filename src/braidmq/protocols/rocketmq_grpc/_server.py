@@ -1,54 +1,72 @@
-"""gRPC's own server, with all calls, where only this machine reaches it. Importing this brings gRPC."""
+"""All connections of gRPC clients, and what they share. Made when the first client comes: importing this brings
+protobuf."""
 
 import asyncio
+import time
 from collections.abc import Iterator
 from typing import Final
 
-import grpc
-import grpc.aio
-
+from braidmq.core.connections import ClientConnection
 from braidmq.core.metrics import Metric, MetricKind
+from braidmq.protocols.framed import RequestMemory
+from braidmq.protocols.http2 import Limits
 from braidmq.protocols.listener import Address
-from braidmq.protocols.rocketmq_grpc._call import PeerOf, Port
+from braidmq.protocols.rocketmq_grpc._call import Port
 from braidmq.protocols.rocketmq_grpc._checks import TelemetryChecks
 from braidmq.protocols.rocketmq_grpc._clients import Clients
+from braidmq.protocols.rocketmq_grpc._connection import GrpcConnection
+from braidmq.protocols.rocketmq_grpc._questions import TelemetryQuestions
 from braidmq.protocols.rocketmq_grpc._service import Service
 from braidmq.protocols.rocketmq_grpc._services import GrpcLimits, GrpcServices
 
+NAME: Final = "rocketmq_grpc"
 METADATA_BYTES_MAX: Final = 16 << 10
-PING_EVERY_MS: Final = 60_000
-PING_WAIT_MS: Final = 20_000
-EXPIRE_S: Final = 10.0
+STREAMS_MAX: Final = 1_000
+"""Calls of one connection at a time."""
+LOOK_S: Final = 10.0
+PROBE_LOOKS: Final = 6
+"""Every so many looks, silent clients are asked whether they live."""
 
 
 class GrpcServer:
-    """Made when the first client comes."""
+    """Takes connections whose TLS, where they have it, has ended before."""
 
-    def __init__(self, services: GrpcServices, limits: GrpcLimits, peer_of: PeerOf) -> None:
+    def __init__(
+        self, services: GrpcServices, limits: GrpcLimits, *, bound: Address, advertised: Address | None
+    ) -> None:
         self._limits = limits
-        self._clients = Clients(services.members, clients_max=limits.connections_max)
+        self._clients = Clients(services.members, clients_max=limits.connections_max, on_gone=services.lite.forget)
         self.port = Port(services, self._clients)
-        self.port.peer_of = peer_of
-        self._service = Service(self.port)
-        self._server = grpc.aio.server(options=self._options(), maximum_concurrent_rpcs=limits.calls_max)
-        self._timer: asyncio.TimerHandle | None = None
+        self.port.listens_at(bound, advertised)
+        self._service = Service(self.port, calls_max=limits.calls_max)
+        self._memory = RequestMemory(limits.buffer_bytes_max)
+        self._connections: set[GrpcConnection] = set()
+        self._looks = 0
         services.halves.ask_through(TelemetryChecks(services.members, self.port))
+        services.questions.ask_through(TelemetryQuestions(self.port))
+        self._timer = asyncio.get_running_loop().call_later(LOOK_S, self._look)
 
-    async def start(self) -> Address:
-        """Where it is reached."""
-        self._server.add_generic_rpc_handlers((self._service.handler(),))
-        place = Address("127.0.0.1", self._server.add_insecure_port("127.0.0.1:0"))
-        await self._server.start()
-        self._expire_later()
-        return place
+    def connection(self) -> GrpcConnection:
+        """The protocol of a new connection."""
+        made = GrpcConnection(
+            self._service,
+            self._memory,
+            Limits(streams_max=STREAMS_MAX, header_bytes_max=METADATA_BYTES_MAX),
+            request_bytes_max=self._limits.request_bytes_max,
+            on_end=self._connections.discard,
+        )
+        self._connections.add(made)
+        return made
 
     async def drain(self, timeout_s: float) -> None:
+        for connection in list(self._connections):
+            connection.go_away()
         await self._service.idle(timeout_s)
 
     async def close(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        await self._server.stop(None)
+        self._timer.cancel()
+        for connection in list(self._connections):
+            connection.close()
 
     def metrics(self) -> Iterator[Metric]:
         yield Metric("braid_rocketmq_grpc_clients", MetricKind.GAUGE, "gRPC clients known.", len(self._clients))
@@ -56,25 +74,27 @@ class GrpcServer:
             labels = {"request": name}
             yield Metric("braid_rocketmq_grpc_requests", MetricKind.COUNTER, "Calls, by name.", count, labels)
 
-    def _options(self) -> list[tuple[str, int]]:
-        """Clients ping as they like, some of them without a call; who does not answer our pings has gone."""
-        return [
-            ("grpc.max_receive_message_length", self._limits.request_bytes_max),
-            ("grpc.max_send_message_length", -1),
-            ("grpc.max_metadata_size", METADATA_BYTES_MAX),
-            ("grpc.absolute_max_metadata_size", METADATA_BYTES_MAX),
-            ("grpc.http2.min_ping_interval_without_data_ms", 0),
-            ("grpc.http2.max_ping_strikes", 0),
-            ("grpc.keepalive_permit_without_calls", 1),
-            ("grpc.keepalive_time_ms", PING_EVERY_MS),
-            ("grpc.keepalive_timeout_ms", PING_WAIT_MS),
-            ("grpc.http2.max_pings_without_data", 0),
-            ("grpc.so_reuseport", 0),
-        ]
+    def connections(self) -> Iterator[ClientConnection]:
+        """Clients that have introduced themselves, and hold their stream open."""
+        began_ms = time.time_ns() // 1_000_000 - int(asyncio.get_running_loop().time() * 1000)
+        for client in list(self._clients):
+            if client.is_alive:
+                host, _, port = client.address.rpartition(":")
+                yield ClientConnection(
+                    NAME,
+                    client.id,
+                    host.strip("[]"),
+                    int(port) if port.isdigit() else 0,
+                    version=client.language,
+                    since_ms=began_ms + int(client.since_s * 1000),
+                    last_seen_ms=began_ms + int(client.seen_s * 1000),
+                    channel=client,
+                )
 
-    def _expire_later(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(EXPIRE_S, self._expire)
-
-    def _expire(self) -> None:
+    def _look(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(LOOK_S, self._look)
         self._clients.expire()
-        self._expire_later()
+        self._looks += 1
+        if self._looks % PROBE_LOOKS == 0:
+            for connection in list(self._connections):
+                connection.probe()

@@ -6,9 +6,11 @@ from braidmq.core.cursors import Cursors
 from braidmq.core.group_offsets import ResetBoard
 from braidmq.core.groups import Groups
 from braidmq.core.halves import Halves
+from braidmq.core.lite import Lite
 from braidmq.core.members import Members
 from braidmq.core.publish import Publisher
 from braidmq.core.pull import Puller
+from braidmq.core.questions import Questions
 from braidmq.core.retry import Retries
 from braidmq.core.telemetry import Outlet
 from braidmq.core.timers import Timers
@@ -23,6 +25,8 @@ class GrpcFacts(NamedTuple):
     broker: str
     body_bytes_max: int
     new_group_from_start: bool
+    auto_create: bool
+    """Whether topics are made when somebody asks for their route."""
 
 
 class GrpcServices(NamedTuple):
@@ -34,9 +38,11 @@ class GrpcServices(NamedTuple):
     topics: Topics
     groups: Groups
     members: Members
+    questions: Questions
     publisher: Publisher
     puller: Puller
     cursors: Cursors
+    lite: Lite
     timers: Timers
     halves: Halves
     retries: Retries
@@ -50,3 +56,4 @@ class GrpcLimits(NamedTuple):
     request_bytes_max: int
     connections_max: int
     calls_max: int
+    buffer_bytes_max: int

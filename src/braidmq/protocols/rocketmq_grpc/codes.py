@@ -31,6 +31,7 @@ class Code(enum.IntEnum):
     CLIENT_ID_REQUIRED = 40017
     ILLEGAL_POLLING_TIME = 40018
     ILLEGAL_OFFSET = 40019
+    ILLEGAL_LITE_TOPIC = 40020
     FORBIDDEN = 40300
     NOT_FOUND = 40400
     MESSAGE_NOT_FOUND = 40401
@@ -40,11 +41,15 @@ class Code(enum.IntEnum):
     MESSAGE_BODY_TOO_LARGE = 41301
     MESSAGE_BODY_EMPTY = 41302
     TOO_MANY_REQUESTS = 42900
+    LITE_TOPIC_QUOTA_EXCEEDED = 42901
+    LITE_SUBSCRIPTION_QUOTA_EXCEEDED = 42902
     MESSAGE_PROPERTIES_TOO_LARGE = 43101
     INTERNAL_SERVER_ERROR = 50001
     HA_NOT_AVAILABLE = 50002
     NOT_IMPLEMENTED = 50100
     UNSUPPORTED = 50500
+    FAILED_TO_CONSUME_MESSAGE = 60000
+    """Said by clients that were to try a message."""
 
 
 class MessageType(enum.IntEnum):
@@ -67,6 +72,23 @@ class ClientType(enum.IntEnum):
     PULL_CONSUMER = 4
     LITE_PUSH_CONSUMER = 5
     LITE_SIMPLE_CONSUMER = 6
+
+
+class LiteAction(enum.IntEnum):
+    """What a client says of the lite topics that it names."""
+
+    PARTIAL_ADD = 0
+    PARTIAL_REMOVE = 1
+    COMPLETE_ADD = 2
+    COMPLETE_REMOVE = 3
+
+
+class LitePolicy(enum.IntEnum):
+    """Where a group goes on in a lite topic."""
+
+    LAST = 0
+    MIN = 1
+    MAX = 2
 
 
 class Permission(enum.IntEnum):
@@ -135,6 +157,8 @@ KINDS: Final = {
     MessageType.FIFO: TopicKind.FIFO,
     MessageType.DELAY: TopicKind.DELAY,
     MessageType.TRANSACTION: TopicKind.TRANSACTION,
+    MessageType.PRIORITY: TopicKind.PRIORITY,
+    MessageType.LITE: TopicKind.LITE,
 }
 
 
@@ -152,6 +176,7 @@ _CODES: Final[tuple[tuple[tuple[type[BraidError], ...], Code], ...]] = (
     ((errors.UnknownTopic, errors.UnknownPartition), Code.TOPIC_NOT_FOUND),
     ((errors.UnknownGroup,), Code.CONSUMER_GROUP_NOT_FOUND),
     ((errors.InvalidGroup,), Code.ILLEGAL_CONSUMER_GROUP),
+    ((errors.InvalidLiteTopic,), Code.ILLEGAL_LITE_TOPIC),
     ((errors.InvalidName,), Code.ILLEGAL_TOPIC),
     ((errors.InvalidFilter,), Code.ILLEGAL_FILTER_EXPRESSION),
     ((errors.NotPermitted,), Code.FORBIDDEN),
@@ -163,7 +188,18 @@ _CODES: Final[tuple[tuple[tuple[type[BraidError], ...], Code], ...]] = (
     ((errors.UnknownTimer, errors.TooLateToRecall), Code.NOT_FOUND),
     ((errors.OffsetOutOfRange,), Code.ILLEGAL_OFFSET),
     ((errors.TooManyReceivers,), Code.TOO_MANY_REQUESTS),
-    ((errors.InvalidMessage, errors.InvalidRecord, errors.InvalidTimestamp, errors.InvalidBatch), Code.BAD_REQUEST),
+    ((errors.TooManyLiteTopics,), Code.LITE_TOPIC_QUOTA_EXCEEDED),
+    ((errors.TooManyLiteSubscriptions,), Code.LITE_SUBSCRIPTION_QUOTA_EXCEEDED),
+    (
+        (
+            errors.InvalidMessage,
+            errors.InvalidRecord,
+            errors.InvalidTimestamp,
+            errors.InvalidBatch,
+            errors.InvalidRequest,
+        ),
+        Code.BAD_REQUEST,
+    ),
     ((errors.StorageFull, errors.StorageFailed, errors.LogClosed, errors.StoreFailed), Code.HA_NOT_AVAILABLE),
 )
 

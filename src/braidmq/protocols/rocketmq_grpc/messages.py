@@ -4,14 +4,19 @@ What lies in the log is what RocketMQ's other clients would have written: proper
 the small header of RocketMQ's own says where and when the message came in.
 """
 
-import base64
 import hashlib
-import struct
 import zlib
 from collections.abc import Mapping
 from typing import Any, Final
 
-from braidmq.core.cursors import Receipt
+from braidmq.core.properties import (
+    ID_BYTES_MAX,
+    PROPERTIES_BYTES_MAX,
+    PROPERTIES_MAX,
+    carried_bytes,
+    has_control_characters,
+    is_tag,
+)
 from braidmq.model import (
     ATTEMPT_HEADER,
     BORN_HEADER,
@@ -19,13 +24,16 @@ from braidmq.model import (
     DEAD_TOPIC_HEADER,
     ID_HEADER,
     KEYS_HEADER,
+    LITE_TOPIC_HEADER,
+    PRIORITY_HEADER,
     ROCKETMQ_HEADER,
     SHARDING_KEY_HEADER,
     TAG_HEADER,
     Header,
     Message,
 )
-from braidmq.model.errors import InvalidHandle, MessageTooLarge
+from braidmq.model.errors import MessageTooLarge
+from braidmq.model.numbers import TIME_DIGITS_MAX, whole_number
 from braidmq.protocols.rocketmq.codec import Host
 from braidmq.protocols.rocketmq.codec.mapping import own_header, read_own_header
 from braidmq.protocols.rocketmq.codec.messages import TRANSACTION_COMMIT
@@ -45,6 +53,8 @@ RESERVED: Final = frozenset(
         KEYS_HEADER,
         ID_HEADER,
         SHARDING_KEY_HEADER,
+        PRIORITY_HEADER,
+        LITE_TOPIC_HEADER,
         ATTEMPT_HEADER,
         BORN_HEADER,
         DEAD_TOPIC_HEADER,
@@ -89,16 +99,10 @@ RESERVED: Final = frozenset(
 )
 """Properties with a meaning of their own: users neither set nor see them by the name."""
 
-PROPERTIES_MAX: Final = 128
-PROPERTIES_BYTES_MAX: Final = 16 << 10
 GROUP_BYTES_MAX: Final = 64
-TAG_BYTES_MAX: Final = 128
-KEYS_BYTES_MAX: Final = 8 << 10
-ID_BYTES_MAX: Final = 255
 
 _TYPES: Final = {HALF: MessageType.TRANSACTION, DELIVER_AT: MessageType.DELAY, DELAY_LEVEL: MessageType.DELAY}
 _EITHER_HEADER: Final = 32 + zlib.MAX_WBITS
-_RECEIPT: Final = struct.Struct(">iqqq")
 
 
 # What clients send.
@@ -108,16 +112,25 @@ def type_of(message: Any) -> MessageType:
     """What kind of message it is, by what it carries. Raises Refused where it says that it is another."""
     properties = message.system_properties
     declared = properties.message_type
-    if declared in (MessageType.LITE, MessageType.PRIORITY) or properties.HasField("lite_topic"):
-        raise Refused(Code.UNSUPPORTED, "messages of lite topics and messages with a priority are not taken")
     found = MessageType.NORMAL
-    marks = [properties.HasField("delivery_timestamp"), bool(properties.message_group)]
+    marks = [
+        properties.HasField("delivery_timestamp"),
+        bool(properties.message_group),
+        properties.HasField("priority"),
+        properties.HasField("lite_topic"),
+    ]
     if declared == MessageType.TRANSACTION:
         found = MessageType.TRANSACTION
     elif marks[0]:
         found = MessageType.DELAY
     elif marks[1]:
         found = MessageType.FIFO
+    elif marks[2]:
+        found = MessageType.PRIORITY
+    elif marks[3]:
+        found = MessageType.LITE
+    if declared == MessageType.LITE and not marks[3]:
+        raise Refused(Code.ILLEGAL_LITE_TOPIC, "a message of this type names its lite topic")
     if declared == MessageType.FIFO and not marks[1]:
         raise Refused(Code.ILLEGAL_MESSAGE_GROUP, "an ordered message needs a message group")
     if declared not in (0, found) or sum(marks) + (found is MessageType.TRANSACTION) > 1:
@@ -149,11 +162,17 @@ def house_message(message: Any, found: MessageType, born_host: Host, store_ms: i
         named[DELIVER_AT] = str(ms_of(properties.delivery_timestamp))
     elif found is MessageType.TRANSACTION:
         named[HALF] = "true"
+    elif found is MessageType.PRIORITY:
+        named[PRIORITY_HEADER] = str(properties.priority)
+    elif found is MessageType.LITE:
+        named[LITE_TOPIC_HEADER] = properties.lite_topic
+    born_ms = ms_of(properties.born_timestamp) if properties.HasField("born_timestamp") else store_ms
+    if found is MessageType.LITE:  # by the time of its last message a lite topic's life is counted
+        named[BORN_HEADER], born_ms = str(born_ms), store_ms
     named.update(message.user_properties)
     headers: list[Header] = [(name, value.encode()) for name, value in named.items()]
     sys_flag = TRANSACTION_COMMIT if found is MessageType.TRANSACTION else 0
     headers.append((ROCKETMQ_HEADER, own_header(0, sys_flag, store_ms, born_host)))
-    born_ms = ms_of(properties.born_timestamp) if properties.HasField("born_timestamp") else store_ms
     return Message(
         body=_body(message, body_bytes_max),
         key=key.encode() if key else None,
@@ -171,39 +190,36 @@ def check_properties(message: Any) -> None:
         raise Refused(Code.ILLEGAL_MESSAGE_GROUP, f"a message group has at most {GROUP_BYTES_MAX} bytes")
     if properties.HasField("message_group") and not properties.message_group.strip():
         raise Refused(Code.ILLEGAL_MESSAGE_GROUP, "a message group is not blank")
+    if properties.priority < 0:
+        raise Refused(Code.BAD_REQUEST, f"a priority is 0 or more, and not {properties.priority}")
     tag = properties.tag
-    if properties.HasField("tag") and (
-        not tag.strip() or "|" in tag or not tag.isprintable() or len(tag.encode()) > TAG_BYTES_MAX
-    ):
-        raise Refused(Code.ILLEGAL_MESSAGE_TAG, f"a tag is not blank, holds no | and has {TAG_BYTES_MAX} bytes at most")
+    if properties.HasField("tag") and not is_tag(tag):
+        raise Refused(Code.ILLEGAL_MESSAGE_TAG, "a tag is not blank, and holds neither | nor control characters")
     if properties.keys:
         _check_keys(properties.keys)
     if message.user_properties:
         _check_user_properties(message.user_properties)
+    if carried_bytes(tag, properties.keys, message.user_properties) > PROPERTIES_BYTES_MAX:
+        raise Refused(
+            Code.MESSAGE_PROPERTIES_TOO_LARGE,
+            f"tag, keys and properties of a message have at most {PROPERTIES_BYTES_MAX} bytes together",
+        )
 
 
 def _check_keys(keys: Any) -> None:
-    if sum(len(key.encode()) + 1 for key in keys) > KEYS_BYTES_MAX:
-        raise Refused(Code.ILLEGAL_MESSAGE_KEY, f"the keys of a message have at most {KEYS_BYTES_MAX} bytes")
     for key in keys:
-        if not key.strip() or not key.isprintable():
+        if not key.strip() or has_control_characters(key):
             raise Refused(Code.ILLEGAL_MESSAGE_KEY, "a key is not blank, and holds no control characters")
 
 
 def _check_user_properties(given: Mapping[str, str]) -> None:
     if len(given) > PROPERTIES_MAX:
         raise Refused(Code.MESSAGE_PROPERTIES_TOO_LARGE, f"a message has at most {PROPERTIES_MAX} properties")
-    size_bytes = 0
     for name, value in given.items():
         if name in RESERVED:
             raise Refused(Code.ILLEGAL_MESSAGE_PROPERTY_KEY, f"the property {name} is RocketMQ's own")
-        if not name or "\x01" in name or "\x02" in name or "\x02" in value or "\x01" in value:
-            raise Refused(Code.ILLEGAL_MESSAGE_PROPERTY_KEY, "properties have a name, and hold no bytes 1 and 2")
-        size_bytes += len(name.encode()) + len(value.encode())
-    if size_bytes > PROPERTIES_BYTES_MAX:
-        raise Refused(
-            Code.MESSAGE_PROPERTIES_TOO_LARGE, f"the properties of a message have at most {PROPERTIES_BYTES_MAX} bytes"
-        )
+        if not name or has_control_characters(name) or has_control_characters(value):
+            raise Refused(Code.ILLEGAL_MESSAGE_PROPERTY_KEY, "properties have a name, and hold no control characters")
 
 
 def _body(message: Any, bytes_max: int) -> bytes:
@@ -281,8 +297,12 @@ def wire_message(record: Record, topic: Any, partition: int, number: int, store_
             properties.message_group = key = value
             if found is MessageType.NORMAL:
                 found = MessageType.FIFO
-        elif name == BORN_HEADER and value.isdigit() and len(value) < 16:
-            born_ms, came_later = int(value), True
+        elif name == PRIORITY_HEADER and (priority := whole_number(value)) is not None:
+            properties.priority, found = priority, MessageType.PRIORITY
+        elif name == LITE_TOPIC_HEADER:
+            properties.lite_topic, found = value, MessageType.LITE
+        elif name == BORN_HEADER and (said_ms := whole_number(value, TIME_DIGITS_MAX)) is not None:
+            born_ms, came_later = said_ms, True
         elif name == BORN_HOST:
             properties.born_host = value
         elif name == TRACE_CONTEXT:
@@ -293,8 +313,8 @@ def wire_message(record: Record, topic: Any, partition: int, number: int, store_
             properties.dead_letter_queue.message_id = value
         elif name in _TYPES:
             found = _TYPES[name]
-            if name == DELIVER_AT and value.isdigit() and len(value) < 16:
-                set_ms(properties.delivery_timestamp, int(value))
+            if name == DELIVER_AT and (due_ms := whole_number(value, TIME_DIGITS_MAX)) is not None:
+                set_ms(properties.delivery_timestamp, due_ms)
     if record.key is not None and not properties.keys and not key:
         _add_key(properties, record.key)
     _, _, store_ms, born_host, _ = read_own_header(own, record.timestamp_ms)
@@ -319,7 +339,7 @@ def _add_key(properties: Any, key: bytes) -> None:
         properties.keys.append(text)
 
 
-# Times, names and handles.
+# Times and names.
 
 
 def ms_of(value: Any) -> int:
@@ -341,16 +361,3 @@ def duration(ms: int) -> Any:
 def name_of(resource: Any) -> str:
     """A namespace is a part of the name, as with RocketMQ's other clients."""
     return f"{resource.resource_namespace}%{resource.name}" if resource.resource_namespace else str(resource.name)
-
-
-def write_receipt(receipt: Receipt) -> str:
-    return base64.urlsafe_b64encode(_RECEIPT.pack(*receipt)).decode().rstrip("=")
-
-
-def read_receipt(handle: str) -> Receipt:
-    """Raises InvalidHandle."""
-    try:
-        raw = base64.b64decode(handle + "=" * (-len(handle) % 4), altchars=b"-_", validate=True)
-        return Receipt(*_RECEIPT.unpack(raw))
-    except (ValueError, struct.error) as error:
-        raise InvalidHandle(f"{handle[:64]!r} is not a handle that was given out here") from error

@@ -8,6 +8,7 @@ ours is the partition's number and the offset in it, so that a message is found 
 import datetime
 import ipaddress
 import struct
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from braidmq.model import PARTITION_NUMBER_MAX
@@ -20,6 +21,12 @@ _IPV4_BYTES: Final = 4
 _IPV6_BYTES: Final = 16
 _OFFSET_TAIL: Final = struct.Struct(">iq")
 _UNIQUE_TAIL: Final = struct.Struct(">HIIH")
+
+
+@lru_cache(maxsize=1_024)
+def _address_text(ip: bytes) -> str:
+    """Messages come from few hosts, and each says its own."""
+    return str(ipaddress.ip_address(ip))
 
 
 class Host(NamedTuple):
@@ -42,7 +49,7 @@ class Host(NamedTuple):
 
     @property
     def address(self) -> str:
-        return str(ipaddress.ip_address(self.ip))
+        return _address_text(self.ip)
 
     @property
     def is_ipv6(self) -> bool:

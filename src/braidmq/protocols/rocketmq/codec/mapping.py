@@ -31,6 +31,7 @@ from braidmq.model import (
     Message,
 )
 from braidmq.model.errors import InvalidBatch
+from braidmq.model.numbers import whole_number
 from braidmq.protocols.rocketmq.codec._errors import MalformedMessage
 from braidmq.protocols.rocketmq.codec.ids import Host
 from braidmq.protocols.rocketmq.codec.messages import (
@@ -186,9 +187,8 @@ def read_own_header(data: bytes, born_ms: int) -> tuple[int, int, int, Host, int
 
 def _number(text: str, otherwise: int, most: int) -> int:
     """The number that a header of any producer's says, if it is one that fits."""
-    if text.isascii() and text.isdigit() and len(text) < 20:
-        return min(int(text), most)
-    return otherwise
+    number = whole_number(text, 19)
+    return otherwise if number is None else min(number, most)
 
 
 def _properties_text(properties: dict[str, str]) -> str:

@@ -15,6 +15,7 @@ from braidmq.core.shapes import readable_partitions
 from braidmq.model import DEFAULT_INSTANCE, Group
 from braidmq.model.group_settings import ROCKETMQ_MODES
 from braidmq.protocols.rocketmq._call import Answer, Call
+from braidmq.protocols.rocketmq._members import dividers
 from braidmq.protocols.rocketmq._operations import answers
 from braidmq.protocols.rocketmq._queues import find_topic
 from braidmq.protocols.rocketmq._services import RocketMQServices
@@ -50,7 +51,7 @@ def assignment(call: Call[CustomHeader]) -> Answer:
     elif asked.message_model is MessageModel.BROADCASTING:
         queues = range(count)
     else:
-        members = sorted(member.id for member in services.members.consumers(asked.consumer_group))
+        members = sorted(dividers(services, asked.consumer_group))
         queues = divided(count, members, asked.client_id, asked.strategy_name)
     assignments = None if queues is None else [_assignment(services, topic.name, queue, mode) for queue in queues]
     return Answer(body=encode_body(QueryAssignmentResponseBody(message_queue_assignments=assignments)))

@@ -7,13 +7,14 @@ client has is not asked: its whole subscription comes each time, and that is com
 from collections.abc import Iterable
 
 from braidmq.core.access import Action, ResourceKind
+from braidmq.core.filters import filter_of
 from braidmq.core.members import Interest
 from braidmq.model import DEFAULT_INSTANCE, Group
 from braidmq.model.errors import InvalidName
 from braidmq.model.names import RETRY_TOPIC_PREFIX
 from braidmq.protocols.rocketmq._call import Answer, Call
-from braidmq.protocols.rocketmq._filters import filter_of, kind_of
-from braidmq.protocols.rocketmq._members import member_of
+from braidmq.protocols.rocketmq._filters import kind_of
+from braidmq.protocols.rocketmq._members import dividers, member_of
 from braidmq.protocols.rocketmq._operations import Result, answers
 from braidmq.protocols.rocketmq._services import RocketMQServices
 from braidmq.protocols.rocketmq.codec import RequestCode, ResponseCode, decode_body, encode_body
@@ -116,7 +117,7 @@ def unregister(call: Call[UnregisterClientRequestHeader]) -> Answer:
 @answers(RequestCode.GET_CONSUMER_LIST_BY_GROUP, action=Action.DESCRIBE, resource=ResourceKind.GROUP)
 def consumer_list(call: Call[GetConsumerListByGroupRequestHeader]) -> Answer:
     group = call.header.consumer_group
-    ids = [member.id for member in call.services.members.consumers(group)]
+    ids = dividers(call.services, group)
     if not ids:
         return Answer(ResponseCode.SYSTEM_ERROR, remark=f"no consumer for this group, {group}")
     return Answer(body=encode_body(GetConsumerListByGroupResponseBody(consumer_id_list=ids)))

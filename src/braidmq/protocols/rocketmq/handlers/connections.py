@@ -5,22 +5,27 @@ about a group's connections says so in its remark.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Awaitable, Iterable, Mapping
 from typing import Final, TypeVar
 
 from braidmq.core.access import Action, ResourceKind
 from braidmq.core.members import Difference, Member
+from braidmq.core.questions import Outcome
+from braidmq.model.errors import MemberSilent
 from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._connection import ClientGone, ClientSilent, Connection
 from braidmq.protocols.rocketmq._operations import answers
-from braidmq.protocols.rocketmq._places import message_named
+from braidmq.protocols.rocketmq._places import message_named, message_of
 from braidmq.protocols.rocketmq._services import RocketMQServices
 from braidmq.protocols.rocketmq._subscriptions import subscriptions_of
 from braidmq.protocols.rocketmq.codec import MalformedBody, RequestCode, ResponseCode, decode_body, encode_body
 from braidmq.protocols.rocketmq.codec.bodies import Connection as ConnectionBody
 from braidmq.protocols.rocketmq.codec.bodies import (
     ConsumeFromWhere,
+    ConsumeMessageDirectlyResult,
     ConsumerConnection,
+    ConsumerRunningInfo,
     ConsumeType,
     GetConsumerStatusBody,
     MessageModel,
@@ -40,6 +45,11 @@ from braidmq.protocols.rocketmq.codec.headers import (
 ASK_TIMEOUT_S: Final = 10.0
 """How long a client may take to tell of itself, or to work on one message."""
 STATUS_BYTES_MAX: Final = 8 << 20
+_RESULTS: Final = {
+    Outcome.CONSUMED: "CR_SUCCESS",
+    Outcome.FAILED: "CR_LATER",
+    Outcome.CORRUPT: "CR_RETURN_NULL",
+}
 
 Word = TypeVar("Word", ConsumeType, MessageModel, ConsumeFromWhere)
 
@@ -115,16 +125,53 @@ def _warning(differences: Iterable[Difference]) -> str | None:
 @answers(RequestCode.GET_CONSUMER_RUNNING_INFO, action=Action.DESCRIBE, resource=ResourceKind.GROUP)
 async def running_info(call: Call[GetConsumerRunningInfoRequestHeader]) -> Answer:
     header, code = call.header, RequestCode.GET_CONSUMER_RUNNING_INFO
-    return await _relay(call.services, code, call.fields, header.consumer_group, header.client_id)
+    group, client_id = header.consumer_group, header.client_id
+    member = call.services.members.consumer(group, client_id)
+    if member is None or isinstance(member.channel, Connection):
+        return await _relay(call.services, code, call.fields, group, client_id)
+    return await _asked(member, _running_info(call.services, member, bool(header.jstack_enable)))
 
 
 @answers(RequestCode.CONSUME_MESSAGE_DIRECTLY, action=Action.CONSUME, resource=ResourceKind.GROUP)
 async def consume_directly(call: Call[ConsumeMessageDirectlyResultRequestHeader]) -> Answer:
     """Let a consumer work on one message now, whatever its group has done with it."""
-    header, code = call.header, RequestCode.CONSUME_MESSAGE_DIRECTLY
-    body = await message_named(call.services, header.msg_id or "", call.connection.store_host)
-    fields = {**call.fields, "brokerName": call.services.facts.broker}
-    return await _relay(call.services, code, fields, header.consumer_group, header.client_id or "", body)
+    header, code, services = call.header, RequestCode.CONSUME_MESSAGE_DIRECTLY, call.services
+    group, client_id = header.consumer_group, header.client_id or ""
+    member = services.members.consumer(group, client_id)
+    if member is not None and not isinstance(member.channel, Connection):
+        return await _asked(member, _consumed(services, member, header.msg_id or ""))
+    body = await message_named(services, header.msg_id or "", call.connection.store_host)
+    fields = {**call.fields, "brokerName": services.facts.broker}
+    return await _relay(services, code, fields, group, client_id, body)
+
+
+async def _running_info(services: RocketMQServices, member: Member, with_stacks: bool) -> ConsumerRunningInfo:
+    """What is known of a member of another protocol, with its stacks where they are wanted."""
+    stacks = None
+    if with_stacks:
+        stacks = await services.questions.stack_trace(member.group, member.id, timeout_s=ASK_TIMEOUT_S)
+    wanted = subscriptions_of([member])
+    return ConsumerRunningInfo(properties=dict(member.traits), subscription_set=[*wanted.values()], jstack=stacks)
+
+
+async def _consumed(services: RocketMQServices, member: Member, msg_id: str) -> ConsumeMessageDirectlyResult:
+    """What a member of another protocol made of the message."""
+    message, number = await message_of(services, msg_id)
+    began = time.monotonic()
+    verdict = await services.questions.try_message(member.group, member.id, message, number, timeout_s=ASK_TIMEOUT_S)
+    return ConsumeMessageDirectlyResult(
+        consume_result=_RESULTS[verdict.outcome],
+        remark=verdict.remark or None,
+        spent_time_mills=round((time.monotonic() - began) * 1000),
+    )
+
+
+async def _asked(member: Member, told: Awaitable[ConsumerRunningInfo | ConsumeMessageDirectlyResult]) -> Answer:
+    """In the words that tools know from members of this protocol."""
+    try:
+        return Answer(body=encode_body(await told))
+    except MemberSilent:
+        return Answer(ResponseCode.CONSUME_MSG_TIMEOUT, remark=f"consumer <{member.group}> <{member.id}> Timeout")
 
 
 async def _relay(

@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from braidmq.core.access import Action, ResourceKind
 from braidmq.core.cursors import Ask, Beginning, Delivered, Receipt
-from braidmq.core.filters import Everything, Filter
+from braidmq.core.filters import Everything, Filter, filter_of
 from braidmq.core.shapes import check_reading
 from braidmq.model import DEFAULT_INSTANCE, Topic
 from braidmq.model.errors import HandleExpired, InvalidHandle
 from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._delivered import encode_popped, encode_records
-from braidmq.protocols.rocketmq._filters import filter_of, kind_of
+from braidmq.protocols.rocketmq._filters import kind_of
 from braidmq.protocols.rocketmq._operations import LATER, Later, answers
 from braidmq.protocols.rocketmq._pop_handles import check_seal, pop_seal, read_pop_handle
 from braidmq.protocols.rocketmq._queues import find_topic, queue_number

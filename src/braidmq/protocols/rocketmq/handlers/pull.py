@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from braidmq.core.access import Action, ResourceKind
-from braidmq.core.filters import Filter
+from braidmq.core.filters import Filter, filter_of
 from braidmq.core.pull import Pulled
 from braidmq.core.shapes import check_readable, readable_partitions
 from braidmq.log import Bounds
@@ -20,7 +20,7 @@ from braidmq.model.errors import OffsetOutOfRange, UnknownPartition, UnknownSubs
 from braidmq.model.group_settings import check_consumption
 from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._delivered import encode_records
-from braidmq.protocols.rocketmq._filters import filter_of, kind_of
+from braidmq.protocols.rocketmq._filters import kind_of
 from braidmq.protocols.rocketmq._operations import LATER, Later, Result, answers
 from braidmq.protocols.rocketmq._queues import find_topic, queue_number
 from braidmq.protocols.rocketmq._services import RocketMQServices
@@ -82,6 +82,8 @@ async def _wait(call: Call[PullMessageRequestHeader], topic: Topic, number: int,
     try:
         while True:
             async with call.connection.turn():
+                if settings := _group_settings(call.services, header.consumer_group):
+                    _check_group(call, settings)  # it may have been paused since
                 pulled = await puller.pull(
                     number, offset, chosen, count_max=_count_max(call), bytes_max=_bytes_max(header)
                 )

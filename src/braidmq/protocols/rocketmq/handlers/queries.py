@@ -6,12 +6,11 @@ An answer to a search tells how far the index has come. Without an index, search
 from typing import Final
 
 from braidmq.core.access import Action, ResourceKind
-from braidmq.core.filters import Everything
+from braidmq.core.filters import Everything, filter_of
 from braidmq.model import TAG_HEADER, Message, Topic
 from braidmq.model.errors import OffsetOutOfRange
 from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._delivered import delivered, encode_records
-from braidmq.protocols.rocketmq._filters import filter_of
 from braidmq.protocols.rocketmq._operations import answers
 from braidmq.protocols.rocketmq._places import message_at
 from braidmq.protocols.rocketmq._queues import find_topic, queue_number

@@ -11,6 +11,7 @@ from braidmq.core.counters import MINUTE_MS
 from braidmq.core.lookup import time_at
 from braidmq.model import DEFAULT_INSTANCE, Topic
 from braidmq.model.errors import InvalidName
+from braidmq.model.names import LITE_TOPIC_PREFIX
 from braidmq.protocols.rocketmq._attributes import read_attributes
 from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._operations import answers
@@ -152,8 +153,10 @@ def system_topic_names(call: Call[CustomHeader]) -> Answer:
 
 
 def _topics(services: RocketMQServices) -> list[Topic]:
+    """All but those behind lite topics, which are no topics to RocketMQ's tools."""
+    own = (topic for topic in services.catalog.topics() if topic.instance == DEFAULT_INSTANCE)
     return sorted(
-        (topic for topic in services.catalog.topics() if topic.instance == DEFAULT_INSTANCE),
+        (topic for topic in own if not topic.name.startswith(LITE_TOPIC_PREFIX)),
         key=lambda topic: topic.name,
     )
 

@@ -1,33 +1,34 @@
 """Clients come, say what they want, show that they live, and go.
 
 A client's first word on its telemetry stream are its settings. It waits for the answer, which is the same settings with
-what this node wants it to do. Nothing else is expected of the stream but that it stays: by it the node asks producers
-about their half messages, and knows that a consumer still works on what it was given.
+what this node wants it to do. Beyond that the stream only has to stay: by it the node asks producers about their half
+messages and consumers about themselves, and knows that a consumer still works on what it was given.
 """
 
 import asyncio
 import contextlib
 from typing import Any, Final
 
-import grpc
-
 from braidmq.core.access import Action, ResourceKind
 from braidmq.core.members import Interest
 from braidmq.model import DEFAULT_INSTANCE, BraidError, Group
-from braidmq.model.names import retry_topic_name
+from braidmq.model.names import LITE_NAME_BYTES_MAX, retry_topic_name
 from braidmq.protocols.rocketmq_grpc import wire
 from braidmq.protocols.rocketmq_grpc._call import LANGUAGE, Call
-from braidmq.protocols.rocketmq_grpc._clients import Client, Stream
+from braidmq.protocols.rocketmq_grpc._clients import LITE_CONSUMERS, Client, Stream
+from braidmq.protocols.rocketmq_grpc._context import END, GrpcStatus
 from braidmq.protocols.rocketmq_grpc._operations import TELEMETRY, answers
 from braidmq.protocols.rocketmq_grpc._queues import choice_of, filter_of_expression, group_name, group_of
 from braidmq.protocols.rocketmq_grpc.codes import OK, ClientType, Code, Refused, status_of
-from braidmq.protocols.rocketmq_grpc.messages import duration, name_of
+from braidmq.protocols.rocketmq_grpc.messages import duration, ms_of, name_of
 
 TOPICS_MAX: Final = 1_000
 """How many topics a client may name."""
 SEND_ATTEMPTS: Final = 3
 SEND_AGAIN_FIRST_MS: Final = 10
 SEND_AGAIN_MAX_MS: Final = 1_000
+ANSWERS: Final = frozenset({"thread_stack_trace", "verify_message_result"})
+"""What a client says when it was asked."""
 BATCH_SIZE: Final = 32
 POLL_MS: Final = 20_000
 
@@ -38,17 +39,20 @@ async def telemetry(call: Call) -> None:
     sending = asyncio.create_task(stream.send_all())
     client: Client | None = None
     try:
-        while (command := await call.context.read()) is not grpc.aio.EOF:
-            if command.WhichOneof("command") == "settings":
+        while (command := await call.context.read()) is not END:
+            said = command.WhichOneof("command")
+            if said == "settings":
                 client = await _introduced(call, command.settings, stream)
+            elif said in ANSWERS and client is not None:
+                client.hear(getattr(command, said).nonce, command)
     except BraidError as error:
         await call.context.write(wire.TelemetryCommand(status=status_of(error)))
-        await call.context.abort(grpc.StatusCode.INVALID_ARGUMENT, error.message)
+        await call.context.abort(GrpcStatus.INVALID_ARGUMENT, error.message)
     finally:
         sending.cancel()
         if client is not None and client.stream is stream:
             client.stream = None
-        with contextlib.suppress(asyncio.CancelledError, grpc.aio.AioRpcError, grpc.aio.UsageError):
+        with contextlib.suppress(asyncio.CancelledError):
             await sending
 
 
@@ -73,6 +77,7 @@ async def _introduced(call: Call, settings: Any, stream: Stream) -> Client:
     client.kind, client.group, client.topics, client.interests = kind, group, topics, interests
     client.address = str(call.peer)
     client.language = str(call.metadata.get(LANGUAGE, ""))
+    client.request_s = ms_of(settings.request_timeout) / 1000
     client.stream = stream
     call.port.clients.enrol(client)
     client.tell(wire.TelemetryCommand(status=OK, settings=answered_settings(call, settings, group)))
@@ -128,6 +133,10 @@ def answered_settings(call: Call, given: Any, group: str | None) -> Any:
     settings.subscription.fifo = found.ordered
     settings.subscription.receive_batch_size = BATCH_SIZE
     settings.subscription.long_polling_timeout.CopyFrom(duration(POLL_MS))
+    if given.client_type in LITE_CONSUMERS:
+        settings.subscription.fifo = True
+        settings.subscription.lite_subscription_quota = call.services.lite.quota(group)
+        settings.subscription.max_lite_topic_size = LITE_NAME_BYTES_MAX
     return settings
 
 

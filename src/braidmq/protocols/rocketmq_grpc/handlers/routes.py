@@ -9,20 +9,22 @@ from typing import Any, Final
 from braidmq.core.access import Action, ResourceKind
 from braidmq.core.shapes import is_readable, is_writable, readable_partitions, writable_partitions
 from braidmq.model import Topic, TopicKind
-from braidmq.model.errors import NotPermitted
+from braidmq.model.errors import NotPermitted, UnknownTopic
 from braidmq.protocols.rocketmq.codec.ids import Host
 from braidmq.protocols.rocketmq.handlers.send import check_topic
 from braidmq.protocols.rocketmq_grpc import wire
 from braidmq.protocols.rocketmq_grpc._call import Call
 from braidmq.protocols.rocketmq_grpc._operations import answers
 from braidmq.protocols.rocketmq_grpc._queues import check_may_read, find_topic, group_name, group_of
-from braidmq.protocols.rocketmq_grpc.codes import KINDS, OK, AddressScheme, Code, Permission, Refused
+from braidmq.protocols.rocketmq_grpc.codes import KINDS, OK, AddressScheme, Code, MessageType, Permission, Refused
 from braidmq.protocols.rocketmq_grpc.messages import name_of
 
 ADDRESSES_MAX: Final = 64
 ANY_QUEUE: Final = -1
 
-_TYPES: Final = {kind: [each] for each, kind in KINDS.items()} | {TopicKind.MIXED: list(KINDS)}
+_TYPES: Final = {kind: [each] for each, kind in KINDS.items()} | {
+    TopicKind.MIXED: [each for each in KINDS if each not in (MessageType.PRIORITY, MessageType.LITE)]
+}
 
 
 @answers("QueryRoute", action=Action.DESCRIBE, resource=ResourceKind.TOPIC)
@@ -31,6 +33,8 @@ async def query_route(call: Call) -> Any:
     topic = call.services.topics.find(name)
     if topic is None:
         check_topic(name)
+        if not call.services.facts.auto_create:
+            raise UnknownTopic(f"there is no topic {name!r}; create it, or set rocketmq_grpc.auto_create to on")
         topic = await call.services.topics.ensure(name)
     broker = _broker(call)
     reads = readable_partitions(topic) if is_readable(topic) else 0
@@ -45,7 +49,7 @@ async def query_route(call: Call) -> Any:
 @answers("QueryAssignment", action=Action.CONSUME, resource=ResourceKind.GROUP)
 async def query_assignment(call: Call) -> Any:
     """Every member is assigned everything: who gets which message is decided when it is given out. A group that reads
-    in order is told of the single queues, because its clients expect so."""
+    in order is told of the single queues, because its clients expect so; of a topic with lite topics there is one."""
     request = call.request
     topic = find_topic(call.services, request.topic)
     group = group_name(request.group)
@@ -53,7 +57,8 @@ async def query_assignment(call: Call) -> Any:
     reads = readable_partitions(topic) if is_readable(topic) else 0
     if not reads:
         raise NotPermitted(f"the topic {topic.name!r} has no queue that can be read")
-    ids = range(reads) if group_of(call.services, group).ordered else (ANY_QUEUE,)
+    is_whole = topic.kind is TopicKind.LITE or not group_of(call.services, group).ordered
+    ids = (ANY_QUEUE,) if is_whole else range(reads)
     broker = _broker(call)
     queues = [_queue(request.topic, topic, each, broker, Permission.READ) for each in ids]
     return wire.QueryAssignmentResponse(status=OK, assignments=[wire.Assignment(message_queue=each) for each in queues])

@@ -91,11 +91,21 @@ async def _send(call: Call, topic: Topic, message: Any) -> Any:
         taken = await services.publisher.publish_at(topic, kept, ms_of(message.system_properties.delivery_timestamp))
         entry.recall_handle = taken.handle or ""
         entry.offset = 0 if taken.delivered is None else taken.delivered.offset
+    elif found is MessageType.LITE:
+        _, entry.offset = await services.lite.send(topic, message.system_properties.lite_topic, kept)
     else:
         if found is MessageType.NORMAL and topic.kind is KINDS[MessageType.FIFO]:
             raise WrongMessageKind(f"topic {topic.name} takes ordered messages, and this one has no message group")
+        if (found is MessageType.PRIORITY) is not (topic.kind is KINDS[MessageType.PRIORITY]):
+            raise WrongMessageKind(_about_priorities(topic))
         _, entry.offset = await services.publisher.published(topic, (kept,))
     return entry
+
+
+def _about_priorities(topic: Topic) -> str:
+    if topic.kind is KINDS[MessageType.PRIORITY]:
+        return f"topic {topic.name} takes messages with a priority, and this one has none"
+    return f"topic {topic.name} knows no priorities; make one of the kind priority for such messages"
 
 
 def _immunity_ms(properties: Any) -> int:
