@@ -12,18 +12,17 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-from confluent_kafka import KafkaException, TopicPartition
-from confluent_kafka import admin as _admin
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import KafkaException
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from braidmq.model import BraidError
 from braidmq.pipeline import archive, jobs
+from braidmq.pipeline._brokers import LATEST, admin_client, offsets_at, topics_at
 from braidmq.pipeline.archive import Retention
 from braidmq.pipeline.audit import audit
-from braidmq.pipeline.errors import BrokerUnreachable, InvalidOption, TopicMissing
+from braidmq.pipeline.errors import InvalidOption, TopicMissing
 from braidmq.pipeline.jobs import Sources
 from braidmq.pipeline.status import JobState, JobStatus, write_status
 from braidmq.pipeline.tables import TableError
@@ -34,10 +33,6 @@ LOOK_S: Final = 60.0
 """How often the driver looks which topics are to be archived, and asks a cluster that tells nothing by itself."""
 KEEP_HOUSE_S: Final = 3600.0
 RESTART_S: Final = (5.0, 10.0, 20.0, 40.0, 60.0)
-ASK_S: Final = 30
-
-_ADMIN: Final[Any] = _admin
-"""Its types do not say all that it has."""
 
 OnChange = Callable[[Mapping[str, JobStatus]], None]
 
@@ -144,14 +139,9 @@ class Driver:
     def _backlog(self, topics: list[str]) -> int:
         """About how many messages are to be archived. Raises BrokerUnreachable."""
         covered = archive.messages_table(self._plan.archive_path).state(archive.APP).covered.ends()
-        admin = AdminClient({"bootstrap.servers": self._plan.bootstrap, **self._plan.kafka})
-        try:
-            known = admin.list_topics(timeout=ASK_S).topics
-            places = [TopicPartition(topic, at) for topic in topics if topic in known for at in known[topic].partitions]
-            asked = admin.list_offsets({place: _ADMIN.OffsetSpec.latest() for place in places}) if places else {}
-            ends = {(place.topic, place.partition): found.result(ASK_S).offset for place, found in asked.items()}
-        except KafkaException as error:
-            raise BrokerUnreachable(f"{self._plan.bootstrap}: {error}") from error
+        known = topics_at(self._plan.bootstrap, self._plan.kafka)
+        places = [(topic, partition) for topic in topics for partition in known.get(topic, ())]
+        ends = offsets_at(admin_client(self._plan.bootstrap, self._plan.kafka), places, LATEST)
         return sum(max(end - covered.get(place, 0), 0) for place, end in ends.items())
 
     # For good.
@@ -159,7 +149,7 @@ class Driver:
     def run(self, stop: threading.Event) -> dict[str, JobStatus]:
         """Until told to stop; then every query ends between two batches. Raises what cannot work before it begins."""
         try:
-            self._check()
+            topics_at(self._plan.bootstrap, self._plan.kafka)  # the brokers answer; else nothing is begun
             while not stop.is_set():
                 self._tick(time.monotonic())
                 stop.wait(TICK_S)
@@ -170,14 +160,6 @@ class Driver:
             for name in self._plan.jobs:
                 self._tell(name, state=JobState.STOPPED)
         return dict(self._status)
-
-    def _check(self) -> None:
-        """The brokers answer; else nothing is begun."""
-        admin = AdminClient({"bootstrap.servers": self._plan.bootstrap, **self._plan.kafka})
-        try:
-            admin.list_topics(timeout=ASK_S)
-        except KafkaException as error:
-            raise BrokerUnreachable(f"{self._plan.bootstrap}: {error}") from error
 
     def _tick(self, now_s: float) -> None:
         for name in self._plan.jobs:
@@ -300,9 +282,14 @@ class Driver:
     def _tidy_archive(self) -> str:
         path = self._plan.archive_path
         compacted = archive.compact(path)
-        expired = archive.expire(path, self._plan.retention)
+        expired = archive.expire(path, self._retention())
         archive.tidy(path)
         return f"{compacted.files_before} files became {compacted.files_after}; {expired.rows} rows are over"
+
+    def _retention(self) -> archive.Retention:
+        """What the command named counts first, then what topics say themselves."""
+        own = archive.topic_retentions(self._plan.bootstrap, self._plan.kafka)
+        return msgspec.structs.replace(self._plan.retention, topics=own | self._plan.retention.topics)
 
     def _audit(self) -> str:
         try:

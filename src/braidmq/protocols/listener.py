@@ -6,9 +6,13 @@ listeners: no new connections, then let what is under way end, then close what i
 
 import asyncio
 import errno
+import ipaddress
 import socket
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
+from braidmq.core.connections import ClientConnection
+from braidmq.core.metrics import Metric
 from braidmq.model.errors import ListenFailed
 
 _BACKLOG = 1024
@@ -22,6 +26,14 @@ class Address(NamedTuple):
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine's own programs reach it."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
 
 
 class Endpoint(NamedTuple):
@@ -44,6 +56,19 @@ class Listener(Protocol):
     @property
     def name(self) -> str:
         """The protocol's name, which is also its section among the settings."""
+        ...
+
+    @property
+    def connected(self) -> int:
+        """How many clients are connected."""
+        ...
+
+    def metrics(self) -> Iterable[Metric]:
+        """Who is connected, and what they ask."""
+        ...
+
+    def connections(self) -> Iterable[ClientConnection]:
+        """Those that are open."""
         ...
 
     async def start(self) -> tuple[Address, ...]:
@@ -100,6 +125,8 @@ def _listen(family: int, place: tuple[str | int, ...]) -> socket.socket:
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Connections have it from here: an answer written in two pieces would else wait 40 ms for the first one's word.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if family == socket.AF_INET6:
             listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         listening.bind(place)

@@ -17,7 +17,7 @@ from braidmq.pipeline.archive._layout import (
     quarantine_table,
 )
 from braidmq.pipeline.archive._lookup import Found
-from braidmq.pipeline.archive._marks import chosen_topics, read_marks
+from braidmq.pipeline.archive._marks import chosen_topics, read_marks, topic_retentions
 from braidmq.pipeline.archive._replay import Replayed, ReplayFailed, replay
 from braidmq.pipeline.archive._search import Searcher, SearchFailed, SearchTimeout, close_searchers, find
 from braidmq.pipeline.archive._sink import ArchiveSink
@@ -52,4 +52,5 @@ __all__ = [
     "replay",
     "start",
     "tidy",
+    "topic_retentions",
 ]

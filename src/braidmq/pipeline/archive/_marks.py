@@ -6,24 +6,23 @@ marks follow the table: they are set after its commit, and again at the next one
 
 import concurrent.futures
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any, Final
 
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
-from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
 
+from braidmq.pipeline._brokers import admin_client
 from braidmq.pipeline.archive._layout import MARK_GROUP
 from braidmq.pipeline.errors import BrokerUnreachable
 from braidmq.pipeline.tables import TopicPartition
 
 ANSWER_LIMIT_S: Final = 30.0
 ARCHIVE_SETTING: Final = "braid.archive"
+RETENTION_SETTING: Final = "braid.archive.retention.ms"
 ARCHIVED_VALUES: Final = ("on", "required")
-
-
-def admin_client(bootstrap: str, settings: Mapping[str, str] | None = None) -> AdminClient:
-    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, **(settings or {})})
+_FOR_EVER_MS: Final = 100 * 365 * 86_400_000
 
 
 def set_marks(
@@ -59,18 +58,31 @@ def read_marks(bootstrap: str, settings: Mapping[str, str] | None = None) -> dic
 def chosen_topics(bootstrap: str, settings: Mapping[str, str] | None = None) -> list[str]:
     """The topics whose setting `braid.archive` is on or required. Brokers without that setting have none: there the
     topics are named. Raises BrokerUnreachable."""
-    return sorted(name for name, value in _archive_settings(bootstrap, settings).items() if value in ARCHIVED_VALUES)
+    found = _settings_of_topics(bootstrap, settings, ARCHIVE_SETTING)
+    return sorted(name for name, value in found.items() if value in ARCHIVED_VALUES)
 
 
-def _archive_settings(bootstrap: str, settings: Mapping[str, str] | None) -> dict[str, str]:
+def topic_retentions(bootstrap: str, settings: Mapping[str, str] | None = None) -> dict[str, timedelta | None]:
+    """How long the archive keeps the messages of topics that say it themselves; None is for ever. Raises
+    BrokerUnreachable."""
+    found = _settings_of_topics(bootstrap, settings, RETENTION_SETTING)
+    times = {topic: int(value) for topic, value in found.items()}
+    return {
+        topic: None if kept_ms >= _FOR_EVER_MS else timedelta(milliseconds=kept_ms)
+        for topic, kept_ms in times.items()
+        if kept_ms >= 0
+    }
+
+
+def _settings_of_topics(bootstrap: str, settings: Mapping[str, str] | None, name: str) -> dict[str, str]:
     admin = admin_client(bootstrap, settings)
     try:
         topics = admin.list_topics(timeout=ANSWER_LIMIT_S).topics
-        resources = [ConfigResource(ConfigResource.Type.TOPIC, name) for name in topics]
+        resources = [ConfigResource(ConfigResource.Type.TOPIC, topic) for topic in topics]
         if not resources:
             return {}
         futures: Mapping[ConfigResource, Any] = admin.describe_configs(resources, request_timeout=ANSWER_LIMIT_S)
         found = {resource.name: future.result(ANSWER_LIMIT_S) for resource, future in futures.items()}
     except (KafkaException, concurrent.futures.TimeoutError) as error:
-        raise BrokerUnreachable(f"{bootstrap}: the topics to archive are not known: {error}") from error
-    return {name: entries[ARCHIVE_SETTING].value for name, entries in found.items() if ARCHIVE_SETTING in entries}
+        raise BrokerUnreachable(f"{bootstrap}: {name} of the topics is not known: {error}") from error
+    return {topic: entries[name].value for topic, entries in found.items() if name in entries}

@@ -16,8 +16,8 @@ import msgspec
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from braidmq.model import BORN_HEADER, BraidError
+from braidmq.pipeline._brokers import topics_at
 from braidmq.pipeline.archive._layout import Folders
-from braidmq.pipeline.archive._marks import admin_client
 from braidmq.pipeline.errors import BrokerUnreachable, InvalidOption
 from braidmq.pipeline.tables import LiveFile, Table
 
@@ -125,13 +125,10 @@ def _utc(moment: datetime | None) -> datetime | None:
 
 
 def _partitions(bootstrap: str, settings: Mapping[str, str], topic: str) -> int:
-    try:
-        found = admin_client(bootstrap, settings).list_topics(timeout=_ANSWER_LIMIT_S).topics.get(topic)
-    except KafkaException as error:
-        raise BrokerUnreachable(f"{bootstrap}: {error}") from error
-    if found is None or not found.partitions:
+    found = topics_at(bootstrap, settings).get(topic)
+    if not found:
         raise InvalidOption(f"there is no topic {topic} to replay into; create it first")
-    return len(found.partitions)
+    return len(found)
 
 
 class _Archive:

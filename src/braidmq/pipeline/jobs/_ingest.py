@@ -12,20 +12,18 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.query import StreamingQuery
 
-from braidmq.pipeline.errors import BrokerUnreachable, TopicMissing
+from braidmq.pipeline._brokers import topics_at
+from braidmq.pipeline.errors import TopicMissing
 from braidmq.pipeline.tables import FORMAT, RANGE_OFFSET, REASON, Table, TableSink
 from braidmq.pipeline.tables._ranges import RANGE_PROTOCOL
 
 CHECKPOINTS: Final = "_checkpoints"
 ROWS_PER_BATCH: Final = 200_000
-ASK_S: Final = 30
 TRIGGER_S: Final = 60
 DAY: Final = "day"
 SOURCE_COLUMNS: Final = ("topic", "partition", "offset", "store_time", "protocol", "value")
@@ -112,11 +110,7 @@ class Ingest(msgspec.Struct, frozen=True, kw_only=True):
     def _is_there(self, sources: Sources) -> bool:
         if not self.topic:
             return True
-        admin = AdminClient({"bootstrap.servers": sources.bootstrap, **sources.kafka})
-        try:
-            return self.topic in admin.list_topics(timeout=ASK_S).topics
-        except KafkaException as error:
-            raise BrokerUnreachable(f"{sources.bootstrap}: {error}") from error
+        return self.topic in topics_at(sources.bootstrap, sources.kafka)
 
     def _read(self, spark: SparkSession, sources: Sources, offsets: Sequence[str]) -> DataFrame:
         reader = spark.readStream.format("braid").options(**sources.options())

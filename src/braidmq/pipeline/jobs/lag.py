@@ -5,13 +5,12 @@ adds the same samples. Forecasts are a robust line through the last hours with i
 about the direction, it says so, and where there is too little to go by, it says that. Alarms are the node's business.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
 import pyarrow as pa
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
-from confluent_kafka import admin as kafka_admin
+from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -19,6 +18,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from braidmq.model.names import is_internal
 from braidmq.model.telemetry import LAG_TOPIC
+from braidmq.pipeline._brokers import ASK_S, EARLIEST, LATEST, admin_client, offsets_at
 from braidmq.pipeline.jobs._fit import Fit, fitted_line
 from braidmq.pipeline.jobs._ingest import (
     DAY,
@@ -33,8 +33,6 @@ from braidmq.pipeline.jobs._ingest import (
     replace_days,
 )
 
-_ADMIN: Final[Any] = kafka_admin
-"""The library does not say of what types all of it is."""
 SAMPLES: Final = "lag_samples"
 MINUTES: Final = "lag_1m"
 DISK: Final = "disk_1m"
@@ -43,7 +41,6 @@ KEYS: Final = ["instance", "group", "topic", "partition"]
 HISTORY: Final = timedelta(hours=6)
 """How far back a forecast looks."""
 SPAN_MIN_S: Final = 600
-ASK_S: Final = 30
 CLUSTER: Final = "cluster"
 """Stands for the node in samples that brokers were asked for."""
 
@@ -254,7 +251,7 @@ def sample(spark: SparkSession, sources: Sources, *, now: datetime | None = None
     """Ask the brokers how far all groups are, and add that as samples; for a Kafka cluster, once a minute. How many
     there were. Raises KafkaException where no broker answers."""
     at = now or datetime.now(UTC)
-    rows = list(cluster_samples(_ADMIN.AdminClient({"bootstrap.servers": sources.bootstrap, **sources.kafka}), at))
+    rows = list(cluster_samples(admin_client(sources.bootstrap, sources.kafka), at))
     if not rows:
         return 0
     frame = spark.createDataFrame(rows, _asked_schema())
@@ -268,8 +265,8 @@ def cluster_samples(admin: Any, at: datetime) -> Iterator[dict[str, Any]]:
     listed = admin.list_consumer_groups().result(ASK_S).valid
     committed = {group.group_id: _committed(admin, group.group_id) for group in listed}
     wanted = {(each.topic, each.partition) for places in committed.values() for each in places}
-    ends = _bounds(admin, wanted, _ADMIN.OffsetSpec.latest())
-    starts = _bounds(admin, wanted, _ADMIN.OffsetSpec.earliest())
+    ends = offsets_at(admin, wanted, LATEST)
+    starts = offsets_at(admin, wanted, EARLIEST)
     members = _members(admin, list(committed))
     for group, places in committed.items():
         for place in places:
@@ -282,17 +279,6 @@ def _committed(admin: Any, group: str) -> list[TopicPartition]:
     asked = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group]
     found = asked.result(ASK_S).topic_partitions
     return [each for each in found if each.error is None and each.offset >= 0 and not is_internal(each.topic)]
-
-
-def _bounds(admin: Any, wanted: Iterable[tuple[str, int]], spec: Any) -> dict[tuple[str, int], int]:
-    found = {}
-    asked = {TopicPartition(topic, partition): spec for topic, partition in sorted(wanted)}
-    for place, answer in (admin.list_offsets(asked) if asked else {}).items():
-        try:
-            found[place.topic, place.partition] = answer.result(ASK_S).offset
-        except KafkaException:
-            continue  # the topic is gone; its group's offsets are not yet
-    return found
 
 
 def _members(admin: Any, groups: list[str]) -> dict[str, int]:

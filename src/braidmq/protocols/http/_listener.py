@@ -2,13 +2,20 @@
 
 import asyncio
 import contextlib
+import functools
 import socket
 from collections.abc import Iterator
 
 import uvicorn
+from litestar.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from braidmq.core.connections import ClientConnection
+from braidmq.core.metrics import Metric, MetricKind
 from braidmq.protocols.http._app import build_app
+from braidmq.protocols.http._late import LateApp, LateRoutes
 from braidmq.protocols.http._services import HttpServices
+from braidmq.protocols.http._waiting import PLACES_MAX, WaitingRoom
 from braidmq.protocols.listener import Address, bind, bound_addresses
 
 _KEEP_ALIVE_S = 75
@@ -20,12 +27,33 @@ class HttpListener:
 
     name = "http"
 
-    def __init__(self, address: Address, services: HttpServices, *, body_bytes_max: int, connections_max: int) -> None:
+    def __init__(
+        self,
+        address: Address,
+        services: HttpServices,
+        *,
+        body_bytes_max: int,
+        connections_max: int,
+        waiting_max: int = PLACES_MAX,
+        late_routes: LateRoutes | None = None,
+    ) -> None:
         self._address = address
-        app, self.operations = build_app(services, body_bytes_max=body_bytes_max)
+        self._waiting = WaitingRoom(waiting_max)
+        self._receivers = None if services.messaging is None else services.messaging.receiving.receivers
+        build = functools.partial(
+            build_app,
+            services,
+            body_bytes_max=body_bytes_max,
+            waiting=self._waiting,
+            only_own_names=address.is_loopback,
+        )
+        app: ASGIApp
+        app, self.operations = build()
+        if late_routes is not None:
+            app = LateApp(app, late_routes, lambda routes: build(controllers=[routes], is_described=False)[0])
         config = uvicorn.Config(
             app,
-            http="h11",
+            http=self._protocol(),
             ws="none",
             lifespan="off",
             log_config=None,
@@ -37,6 +65,18 @@ class HttpListener:
         )
         self._server = _Server(config)
         self._serving: asyncio.Task[None] | None = None
+
+    def _protocol(self) -> type[H11Protocol]:
+        """uvicorn's, with word of clients that have gone."""
+        receivers = self._receivers
+
+        class Connection(H11Protocol):
+            def connection_lost(self, exc: Exception | None) -> None:
+                super().connection_lost(exc)
+                if receivers is not None and self.client is not None:
+                    receivers.left(*self.client)
+
+        return Connection
 
     async def start(self) -> tuple[Address, ...]:
         sockets = await bind(self.name, self._address)
@@ -53,7 +93,29 @@ class HttpListener:
         if serving.done():
             serving.result()
 
+    @property
+    def connected(self) -> int:
+        """How many clients are connected."""
+        return len(self._server.server_state.connections)
+
+    def metrics(self) -> Iterator[Metric]:
+        """How busy the interface is."""
+        waiting = len(self._waiting)
+        yield Metric("braid_http_waiting", MetricKind.GAUGE, "Requests that wait for messages.", waiting)
+
+    def connections(self) -> Iterator[ClientConnection]:
+        """Who is connected. Those who receive are known by name; of others there is only the address."""
+        for connection in list(self._server.server_state.connections):
+            peer = getattr(connection, "client", None)
+            if peer is not None:
+                yield self._connection(*peer)
+
+    def _connection(self, host: str, port: int) -> ClientConnection:
+        found = None if self._receivers is None else self._receivers.at(host, port)
+        return ClientConnection(self.name, "" if found is None else found.name, host, port, channel=found)
+
     def stop_accepting(self) -> None:
+        self._waiting.close()
         self._server.should_exit = True
         for server in getattr(self._server, "servers", ()):
             server.close()

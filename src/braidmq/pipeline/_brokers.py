@@ -1,0 +1,43 @@
+"""What the pipeline asks of brokers besides messages: which topics there are, and where they end."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka import admin as kafka_admin
+from confluent_kafka.admin import AdminClient
+
+from braidmq.pipeline.errors import BrokerUnreachable
+
+ASK_S: Final = 30
+
+_ADMIN: Final[Any] = kafka_admin
+"""Its types do not say all that it has."""
+LATEST: Final[Any] = _ADMIN.OffsetSpec.latest()
+EARLIEST: Final[Any] = _ADMIN.OffsetSpec.earliest()
+
+
+def admin_client(bootstrap: str, settings: Mapping[str, str] | None = None) -> AdminClient:
+    """Silent: what goes wrong is raised."""
+    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, **(settings or {})})
+
+
+def topics_at(bootstrap: str, settings: Mapping[str, str]) -> dict[str, list[int]]:
+    """The topics there, and their partitions. Raises BrokerUnreachable."""
+    try:
+        found = admin_client(bootstrap, settings).list_topics(timeout=ASK_S).topics
+    except KafkaException as error:
+        raise BrokerUnreachable(f"{bootstrap}: {error}") from error
+    return {name: sorted(topic.partitions) for name, topic in found.items()}
+
+
+def offsets_at(admin: Any, places: Iterable[tuple[str, int]], spec: Any) -> dict[tuple[str, int], int]:
+    """The first or the next offsets of partitions; those that are gone are left out."""
+    found = {}
+    asked = {TopicPartition(topic, partition): spec for topic, partition in sorted(places)}
+    for place, answer in (admin.list_offsets(asked) if asked else {}).items():
+        try:
+            found[place.topic, place.partition] = answer.result(ASK_S).offset
+        except KafkaException:
+            continue
+    return found
