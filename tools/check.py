@@ -101,7 +101,8 @@ def gates() -> list[Part]:
 
 def tests(selection: str, extra: Sequence[str]) -> Part:
     """pytest over what was selected, on two cores; arguments of the caller come last and win."""
-    command = [sys.executable, "-m", "pytest", "--numprocesses=2", "--dist=loadgroup", "--color=no"]
+    command = [sys.executable, "-m", "pytest", "--numprocesses=2", "--color=no"]
+    command += ["--dist=loadfile", "--no-loadscope-reorder"]  # a file shares what is dear to start, in its own order
     if MARKERS[selection]:
         command += ["-m", MARKERS[selection]]
     return Part("pytest", [*command, *extra], shows_end=True)

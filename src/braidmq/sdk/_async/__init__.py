@@ -1,0 +1,1 @@
+"""The clients, written once: `tools/unasync.py` makes `_sync` of this folder."""

@@ -1,0 +1,137 @@
+# Made by tools/unasync.py from ../_async: change it there.
+"""Topics."""
+
+from braidmq.model import TopicKind
+from braidmq.sdk._requests import given, new_key
+from braidmq.sdk._sync.admin._asking import Asking
+from braidmq.sdk._targets import path_of
+from braidmq.sdk.views import (
+    MessagesDeleted,
+    Page,
+    PartitionView,
+    ProducerView,
+    TopicDeleted,
+    TopicDetail,
+    TopicGroup,
+    TopicItem,
+    TopicSetting,
+)
+
+
+class TopicOperations(Asking):
+    """A part of `Admin`: see there."""
+
+    def list_topics(
+        self,
+        *,
+        search: str = "",
+        sort: str = "",
+        page: int = 1,
+        page_size: int = 50,
+        kind: TopicKind | None = None,
+        internal: bool = False,
+    ) -> Page[TopicItem]:
+        """All topics; sorted by name, partitions, messages, size, rate_in, rate_out or lag."""
+        return self._transport.ask(
+            Page[TopicItem],
+            "GET",
+            path_of("topics"),
+            query={
+                "search": search,
+                "sort": sort,
+                "page": page,
+                "page_size": page_size,
+                "kind": kind,
+                "internal": internal,
+                "instance": self._instance,
+            },
+        )
+
+    def create_topic(
+        self,
+        name: str,
+        *,
+        partitions: int | None = None,
+        kind: TopicKind = TopicKind.MIXED,
+        settings: dict[str, str] | None = None,
+        dry_run: bool = False,
+    ) -> TopicDetail:
+        """Make a topic."""
+        return self._transport.ask(
+            TopicDetail,
+            "POST",
+            path_of("topics"),
+            query={"instance": self._instance, "dry_run": dry_run},
+            body=given({"name": name, "partitions": partitions, "kind": kind, "settings": settings}),
+            key=new_key(),
+        )
+
+    def describe_topic(self, name: str) -> TopicDetail:
+        """One topic."""
+        return self._transport.ask(TopicDetail, "GET", path_of("topics", name), query={"instance": self._instance})
+
+    def change_topic(
+        self,
+        name: str,
+        *,
+        partitions: int | None = None,
+        kind: TopicKind | None = None,
+        settings: dict[str, str | None] | None = None,
+        dry_run: bool = False,
+    ) -> TopicDetail:
+        """Add partitions, change the kind or settings."""
+        return self._transport.ask(
+            TopicDetail,
+            "PATCH",
+            path_of("topics", name),
+            query={"instance": self._instance, "dry_run": dry_run},
+            body=given({"partitions": partitions, "kind": kind, "settings": settings}),
+        )
+
+    def delete_topic(self, name: str, *, dry_run: bool = False) -> TopicDeleted:
+        """Delete a topic with all its messages."""
+        return self._transport.ask(
+            TopicDeleted, "DELETE", path_of("topics", name), query={"instance": self._instance, "dry_run": dry_run}
+        )
+
+    def list_topic_settings(self, name: str) -> list[TopicSetting]:
+        """Settings as they count."""
+        return self._transport.ask(
+            list[TopicSetting], "GET", path_of("topics", name, "settings"), query={"instance": self._instance}
+        )
+
+    def list_partitions(self, name: str) -> list[PartitionView]:
+        """Partitions of a topic."""
+        return self._transport.ask(
+            list[PartitionView], "GET", path_of("topics", name, "partitions"), query={"instance": self._instance}
+        )
+
+    def list_topic_groups(self, name: str) -> list[TopicGroup]:
+        """Groups that read a topic."""
+        return self._transport.ask(
+            list[TopicGroup], "GET", path_of("topics", name, "groups"), query={"instance": self._instance}
+        )
+
+    def list_producers(self, name: str) -> list[ProducerView]:
+        """Who is known to send."""
+        return self._transport.ask(
+            list[ProducerView], "GET", path_of("topics", name, "producers"), query={"instance": self._instance}
+        )
+
+    def delete_messages(
+        self,
+        name: str,
+        *,
+        before: dict[int, int] | None = None,
+        before_time_ms: int | None = None,
+        dry_run: bool = False,
+    ) -> MessagesDeleted:
+        """Forget the beginning of a topic, up to an offset or a time."""
+        return self._transport.ask(
+            MessagesDeleted,
+            "POST",
+            path_of("topics", name, "delete-messages"),
+            query={"instance": self._instance, "dry_run": dry_run},
+            body=given({"before": before, "before_time_ms": before_time_ms}),
+            key=new_key(),
+        )
