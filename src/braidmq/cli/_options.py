@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from braidmq.cli._contexts import VARIABLES
 from braidmq.model.errors import InvalidSetting
 from braidmq.settings import CONFIG_VARIABLE, Given, Loaded, flag, load
 
@@ -50,7 +51,20 @@ def load_settings(config: Path | None, sets: Iterable[str] | None, **named: tupl
     given = [_split(text) for text in sets or ()]
     given += [flag(key, value, f"--{name}") for name, (key, value) in named.items() if value is not None]
     file = config or (Path(os.environ[CONFIG_VARIABLE]) if os.environ.get(CONFIG_VARIABLE) else None)
-    return load(file=file, environment=os.environ, flags={item.path: item for item in given})
+    environment = {name: value for name, value in os.environ.items() if name not in VARIABLES}
+    return load(file=file, environment=environment, flags={item.path: item for item in given})
+
+
+def listeners(
+    http: str | None, kafka: str | None, rocketmq: str | None, rocketmq_grpc: str | None
+) -> dict[str, tuple[str, str | None]]:
+    """Flags of listeners, by the settings that they are."""
+    return {
+        "http": ("http.listen", http),
+        "kafka": ("kafka.listen", kafka),
+        "rocketmq": ("rocketmq.listen", rocketmq),
+        "rocketmq-grpc": ("rocketmq_grpc.listen", rocketmq_grpc),
+    }
 
 
 def wants_json(output: str) -> bool:

@@ -57,6 +57,9 @@ def _rows(node: Node) -> Iterator[tuple[str, str]]:
     yield "data", f"{node.settings.node.data.absolute()}  (flush: {node.settings.log.flush})"
     if node.settings.store.url:
         yield "store", redact_url(node.settings.store.url)
+    if node.console_token is not None:
+        place = _reachable(node.addresses["http"][0])
+        yield "console", f"http://{place}/console/login?token={node.console_token}"
     if "http" in node.addresses:
         yield "try", f"curl http://{_reachable(node.addresses['http'][0])}/readyz"
 

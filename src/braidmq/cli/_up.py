@@ -8,6 +8,7 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +27,20 @@ _logger = structlog.get_logger(__name__)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-def run_node(settings: Settings, ready_file: Path | None, *, with_pipeline: bool = False) -> int:
+def run_node(
+    settings: Settings,
+    ready_file: Path | None,
+    *,
+    with_pipeline: bool = False,
+    origins: Mapping[str, str] | None = None,
+) -> int:
     """Until told to stop, or until the node fails; the exit status. Raises what prevents the start."""
     set_up_logging(settings.logging)
     needed = files_needed(settings)
     if not raise_file_limit(needed):
         _logger.warning("too few open files are allowed; see braid doctor", needed=needed)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        return runner.run(_run(settings, ready_file, with_pipeline=with_pipeline))
+        return runner.run(_run(settings, origins, ready_file, with_pipeline=with_pipeline))
 
 
 def _loop_factory() -> "type[asyncio.AbstractEventLoop] | None":
@@ -45,11 +52,13 @@ def _loop_factory() -> "type[asyncio.AbstractEventLoop] | None":
     return uvloop.Loop
 
 
-async def _run(settings: Settings, ready_file: Path | None, *, with_pipeline: bool) -> int:
+async def _run(
+    settings: Settings, origins: Mapping[str, str] | None, ready_file: Path | None, *, with_pipeline: bool
+) -> int:
     stop = _stop_on_signals()
     if ready_file is not None:
         remove_ready_file(ready_file)
-    starting = asyncio.create_task(Node.start(settings))
+    starting = asyncio.create_task(Node.start(settings, origins))
     await _first(starting, stop)
     if stop.done():
         starting.cancel()

@@ -9,22 +9,25 @@ import contextlib
 import os
 import shutil
 from collections.abc import Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import structlog
 
-from braidmq import __version__
 from braidmq.core.admission import Admissions
+from braidmq.core.central import central_values
+from braidmq.core.connections import Connections
 from braidmq.core.counters import Counters
 from braidmq.core.cursors import SECRET_BYTES, CursorLimits, Cursors
 from braidmq.core.delivery import Delivery
+from braidmq.core.desk.catalogue import Catalogue
+from braidmq.core.desk.messaging import MessagingDesk
 from braidmq.core.group_offsets import GroupOffsets, ResetBoard
 from braidmq.core.groups import GroupLimits, Groups
 from braidmq.core.halves import HalfLimits, Halves
 from braidmq.core.health import Health
+from braidmq.core.lite import Lite, LiteLimits
 from braidmq.core.locks import PartitionLocks
 from braidmq.core.members import Members
 from braidmq.core.metrics import Metric, MetricSource
@@ -32,8 +35,9 @@ from braidmq.core.presence import Presence
 from braidmq.core.publish import Publisher, PublishLimits
 from braidmq.core.pull import Puller
 from braidmq.core.query import IndexLimits, Query
+from braidmq.core.questions import Questions
 from braidmq.core.retry import DeadLetters, Retries
-from braidmq.core.telemetry import Inlet, LagSampler, Outlet, Overheard, Telemetry, Usage
+from braidmq.core.telemetry import Inlet, LagSampler, Overheard, Telemetry, Usage
 from braidmq.core.timers import Timers
 from braidmq.core.timing import LoopClock
 from braidmq.core.topics import Topics
@@ -45,20 +49,18 @@ from braidmq.model.errors import DataFolderUnusable
 from braidmq.model.topic_settings import ARCHIVE, SEGMENT_BYTES, TopicSetting
 from braidmq.node._cluster import cluster_id
 from braidmq.node._collector import tune_collector
+from braidmq.node._desk import make_catalogue
 from braidmq.node._holds import Holds
+from braidmq.node._listeners import LOG_FOLDER_NAME, ROCKETMQ, make_listeners
+from braidmq.node._messaging_desk import messaging_desk
 from braidmq.node._metrics import held_metrics, log_metrics, node_metrics
+from braidmq.node._operations_desk import OperationsDesk
 from braidmq.node._reconcile import reconcile
-from braidmq.protocols.kafka import FetchSessions, KafkaListener, KafkaServices, NodeFacts, subscribed_topics
-from braidmq.protocols.listener import Address, Listener
-from braidmq.protocols.rocketmq import BrokerFacts, ClientTraces, Commits, RocketMQListener, RocketMQServices
-from braidmq.protocols.rocketmq_grpc import (
-    GrpcFacts,
-    GrpcLimits,
-    GrpcServices,
-    RocketMQGrpcListener,
-    server_tls,
+from braidmq.protocols.kafka import (
+    subscribed_topics,
 )
-from braidmq.settings import Settings, shown_settings
+from braidmq.protocols.listener import Address, Listener
+from braidmq.settings import Settings, effective, known_origins
 from braidmq.store import (
     Catalog,
     CursorRows,
@@ -71,12 +73,7 @@ from braidmq.store import (
     cluster_secret,
 )
 
-LOG_FOLDER_NAME = "log"
 QUERY_FOLDER_NAME = "query"
-TLS_FOLDER_NAME = "tls"
-KAFKA = "kafka"
-ROCKETMQ = "rocketmq"
-"""Protocols, as usage is counted by them."""
 
 _logger = structlog.get_logger(__name__)
 
@@ -94,7 +91,9 @@ class Node:
     publisher: Publisher
     puller: Puller
     cursors: Cursors
+    lite: Lite
     members: Members
+    questions: Questions
     presence: Presence
     counters: Counters
     retries: Retries
@@ -106,25 +105,36 @@ class Node:
     tracer: Tracer
     lives: Lives
     query: Query
+    lags: LagSampler
+    desk: OperationsDesk
+    catalogue: Catalogue
+    messaging: MessagingDesk
     cluster_id: str
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+    def __init__(self, settings: Settings, origins: Mapping[str, str] | None = None) -> None:
+        self.settings = self.started_with = settings
+        """What the node goes by, with what the centre says; and what it was started with."""
+        self.origins = self.own_origins = known_origins(settings) if origins is None else origins
         self.health = Health()
         self.addresses: Mapping[str, tuple[Address, ...]] = {}
         """Where each listener listens, by its name."""
         self._failure: asyncio.Future[BraidError] = asyncio.get_running_loop().create_future()
         self._open = contextlib.AsyncExitStack()
+        self.connections = Connections()
         self._metric_sources: list[MetricSource] = []
-        self._admissions = Admissions()
+        self.admissions = Admissions()
         self._holds: Holds | None = None
-        self._usage: Usage | None = None
+        self.usage: Usage | None = None
+        self.listeners: list[Listener] = []
         self.telemetry: Telemetry | None = None
+        self.console_token: str | None = None
+        """What the console asks for; None where there is no console."""
 
     @classmethod
-    async def start(cls, settings: Settings) -> "Node":
-        """A node that is ready. Raises the BraidError that prevents it, with everything closed again."""
-        node = cls(settings)
+    async def start(cls, settings: Settings, origins: Mapping[str, str] | None = None) -> "Node":
+        """A node that is ready. `origins` say where each setting comes from. Raises the BraidError that prevents it,
+        with everything closed again."""
+        node = cls(settings, origins)
         node.health.object_to("node", "starting")
         try:
             await node._start()
@@ -153,14 +163,22 @@ class Node:
         store = await Store.open(self.settings.store_url)
         self._open.push_async_callback(store.close)
         self.catalog = await Catalog.open(store)
+        self.settings, self.origins = effective(self.started_with, self.own_origins, central_values(self.catalog))
         self._holds = Holds(self.catalog)
         await reconcile(self.log, self.catalog)
         await self._wire_core(store)
+        await self._watch_over(store)
         await self._listen()
         tune_collector()
         if not self._failure.done():
             self.health.agree("node")
         _logger.info("ready", data=str(folder), listeners=sorted(self.addresses))
+
+    async def _watch_over(self, store: Store) -> None:
+        self.desk = OperationsDesk(self, store)
+        self._open.push_async_callback(self.desk.close)
+        await self.desk.open()
+        self._metric_sources.append(self.desk.metrics)
 
     async def _wire_core(self, store: Store) -> None:
         topics = self.settings.topics
@@ -189,8 +207,13 @@ class Node:
         await self._start_deferring(store)
         self._wire_queues()
         await self._start_cursors(store)
+        self.messaging = messaging_desk(self)
         if self.telemetry is not None:
             self.telemetry.start()
+        self.catalogue = make_catalogue(self, self.connections)
+        self._open.push_async_callback(self.catalogue.figures.close)
+        if self.settings.http.listen is not None:
+            self.catalogue.figures.start()
 
     async def _start_cursors(self, store: Store) -> None:
         """Messages that are taken one by one."""
@@ -207,10 +230,29 @@ class Node:
             await cluster_secret(store, "receipts", SECRET_BYTES),
             limits=CursorLimits(open_max=section.open_max, waiting_max=section.waiting_max),
             tracer=self.tracer,
+            readers=self.members,
         )
         await self.cursors.open()
         self._open.push_async_callback(self.cursors.close)
         self._metric_sources.append(self.cursors.metrics)
+        self._start_lite()
+
+    def _start_lite(self) -> None:
+        section = self.settings.lite
+        self.lite = Lite(
+            self.catalog,
+            self.topics,
+            self.log,
+            self.publisher,
+            self.cursors,
+            self.groups,
+            LoopClock(),
+            limits=LiteLimits(topics_max=section.topics_max, subscriptions_max=section.subscriptions_max),
+            check_interval_s=section.check_interval_s,
+        )
+        self.lite.start()
+        self._open.push_async_callback(self.lite.close)
+        self._metric_sources.append(self.lite.metrics)
 
     def _wire_queues(self) -> None:
         """What protocols need whose messages come and go one by one."""
@@ -218,15 +260,16 @@ class Node:
         publish = self.settings.publish
         self.publisher = Publisher(
             self.log,
-            self._admissions,
+            self.admissions,
             self.timers,
             self.halves,
             clock.now_ms,
             limits=PublishLimits(body_bytes_max=publish.body_bytes_max, deferred_bytes_max=publish.deferred_bytes_max),
-            tally=Inlet(ROCKETMQ, self.counters, self._usage),
+            tally=Inlet(ROCKETMQ, self.counters, self.usage),
         )
         self.puller = Puller(self.log)
         self.members = Members(clock)
+        self.questions = Questions(self.members)
         self.presence = Presence(self.catalog, clock, self.settings.node.name)
         self._metric_sources.append(self.members.metrics)
 
@@ -250,8 +293,8 @@ class Node:
         """Messages that come to their topics later: at a time, or when their producer says so."""
         clock = LoopClock()
         owner = self.settings.node.name
-        inlet = Inlet(ROCKETMQ, self.counters, self._usage)
-        delivery = Delivery(self.catalog, self.log, self._admissions, clock.now_ms, tally=inlet)
+        inlet = Inlet(ROCKETMQ, self.counters, self.usage)
+        delivery = Delivery(self.catalog, self.log, self.admissions, clock.now_ms, tally=inlet)
         delay_max_ms = self.settings.timers.delay_max_s * 1000
         synced = self.settings.log.flush == "commit"
         self.timers = Timers(
@@ -274,8 +317,9 @@ class Node:
         self.counters.start()
         self._open.callback(self.counters.close)
         self._metric_sources.append(self.counters.metrics)
-        self._usage = Usage(clock) if self.settings.telemetry.topics == "on" else None
-        if self._usage is None:
+        self.lags = LagSampler(self.catalog, self.log, self._members_of)
+        self.usage = Usage(clock) if self.settings.telemetry.topics == "on" else None
+        if self.usage is None:
             return
         self.telemetry = Telemetry(
             self.settings.node.name,
@@ -283,8 +327,8 @@ class Node:
             self.topics,
             self.log,
             clock,
-            self._usage,
-            LagSampler(self.catalog, self.log, self._members_of),
+            self.usage,
+            self.lags,
             trace_dropped=lambda: self.trace.dropped,
         )
         self._open.push_async_callback(self.telemetry.close)
@@ -300,11 +344,11 @@ class Node:
         rows = TraceRows(store)
         section = self.settings.trace
         keep_ms = section.keep_s * 1000
-        if self._usage is None or self.telemetry is None:
+        if self.usage is None or self.telemetry is None:
             self.tracer = self.trace = Trace(rows, clock, on=section.events == "on", keep_ms=keep_ms)
         else:
             self.trace = Trace(rows, clock, on=section.events == "on", keep_ms=keep_ms, tell=self.telemetry.hear)
-            self.tracer = Overheard(self.trace, self._usage)
+            self.tracer = Overheard(self.trace, self.usage)
         self.lives = Lives(Timelines(rows, self.catalog, self.log), self.query, self.catalog)
         self.trace.start()
         self._open.push_async_callback(self.trace.close)
@@ -368,8 +412,12 @@ class Node:
         return LogOptions(**chosen, archive=self.settings.archive.default)
 
     async def _listen(self) -> None:
-        listeners = self._listeners()
+        listeners = self.listeners = make_listeners(self)
+        for listener in listeners:
+            self._metric_sources.append(listener.metrics)
+            self.connections.hear(listener.connections)
         self._open.push_async_callback(self._stop_listeners, listeners)
+        self._open.callback(self.desk.live.end)
         self.addresses = {listener.name: await listener.start() for listener in listeners}
         self._open.push_async_callback(self.presence.close)
         await self.presence.start(self._reported())
@@ -387,142 +435,6 @@ class Node:
             if name in reported:
                 reported[name] = advertised or reported[name][: len(endpoints)]
         return reported
-
-    def _listeners(self) -> list[Listener]:
-        """The listeners that the settings turn on."""
-        listeners: list[Listener] = []
-        http = self.settings.http
-        if http.listen is not None:
-            from braidmq.protocols.http import HttpListener, HttpServices  # costs a third of the start: not where off
-
-            services = HttpServices(
-                self.settings.node.name, __version__, self.health, [self.metrics], self.presence.nodes
-            )
-            limits = {"body_bytes_max": http.body_bytes_max, "connections_max": http.connections_max}
-            listeners.append(HttpListener(http.listen, services, **limits))
-        kafka = self.settings.kafka
-        if kafka.listen:
-            listener = KafkaListener(
-                kafka.listen,
-                self._kafka_services(),
-                request_bytes_max=kafka.request_bytes_max,
-                buffer_bytes_max=kafka.buffer_bytes_max,
-                connections_max=kafka.connections_max,
-                idle_s=kafka.idle_s,
-            )
-            self._metric_sources.append(listener.metrics)
-            listeners.append(listener)
-        if self.settings.rocketmq.listen:
-            rocketmq = self._rocketmq_listener()
-            self._metric_sources.append(rocketmq.metrics)
-            listeners.append(rocketmq)
-        if self.settings.rocketmq_grpc.listen:
-            listeners.append(self._rocketmq_grpc_listener())
-        return listeners
-
-    def _rocketmq_grpc_listener(self) -> Listener:
-        section = self.settings.rocketmq_grpc
-        services = GrpcServices(
-            facts=GrpcFacts(
-                broker=self._broker_name(),
-                body_bytes_max=self.settings.publish.body_bytes_max,
-                new_group_from_start=self.settings.rocketmq.new_group_from_start == "on",
-            ),
-            log=self.log,
-            catalog=self.catalog,
-            topics=self.topics,
-            groups=self.groups,
-            members=self.members,
-            publisher=self.publisher,
-            puller=self.puller,
-            cursors=self.cursors,
-            timers=self.timers,
-            halves=self.halves,
-            retries=self.retries,
-            resets=self.resets,
-            outlet=Outlet(ROCKETMQ, self.counters, self._usage),
-        )
-        own = self.settings.node.data / TLS_FOLDER_NAME / "rocketmq_grpc.pem"
-        make_tls = partial(server_tls, Path(section.certificate or own), is_own=not section.certificate)
-        listener = RocketMQGrpcListener(
-            section.listen,
-            services,
-            GrpcLimits(section.request_bytes_max, section.connections_max, section.calls_max),
-            make_tls=make_tls if section.tls == "on" else None,
-            tls_at_once=bool(section.certificate),
-        )
-        self._metric_sources.append(listener.metrics)
-        return listener
-
-    def _broker_name(self) -> str:
-        return self.settings.rocketmq.broker or self.settings.node.name.replace(".", "-")
-
-    def _rocketmq_listener(self) -> RocketMQListener:
-        rocketmq = self.settings.rocketmq
-        services = RocketMQServices(
-            facts=BrokerFacts(
-                cluster=rocketmq.cluster,
-                broker=self._broker_name(),
-                auto_create=self.settings.topics.auto_create == "on",
-                pull_messages_max=rocketmq.pull_messages_max,
-                new_group_from_start=rocketmq.new_group_from_start == "on",
-                settings=shown_settings(self.settings),
-            ),
-            log=self.log,
-            catalog=self.catalog,
-            topics=self.topics,
-            groups=self.groups,
-            members=self.members,
-            publisher=self.publisher,
-            puller=self.puller,
-            cursors=self.cursors,
-            timers=self.timers,
-            halves=self.halves,
-            retries=self.retries,
-            locks=self.locks,
-            resets=self.resets,
-            group_offsets=self.group_offsets,
-            query=self.query,
-            tracer=self.tracer,
-            commits=Commits(),
-            counters=self.counters,
-            outlet=Outlet(ROCKETMQ, self.counters, self._usage),
-        )
-        self.lives.hear(ClientTraces(services))
-        return RocketMQListener(
-            rocketmq.listen,
-            rocketmq.broker_listen,
-            services,
-            with_vip=rocketmq.vip == "on",
-            request_bytes_max=rocketmq.request_bytes_max,
-            buffer_bytes_max=rocketmq.buffer_bytes_max,
-            connections_max=rocketmq.connections_max,
-            idle_s=rocketmq.idle_s,
-        )
-
-    def _kafka_services(self) -> KafkaServices:
-        kafka = self.settings.kafka
-        return KafkaServices(
-            node_id=self.settings.kafka.node_id,
-            cluster_id=self.cluster_id,
-            log=self.log,
-            catalog=self.catalog,
-            topics=self.topics,
-            groups=self.groups,
-            admissions=self._admissions,
-            fetch_sessions=FetchSessions(),
-            transactions=self.transactions,
-            tally=Inlet(KAFKA, self.counters, self._usage),
-            outlet=Outlet(KAFKA, self.counters, self._usage),
-            facts=NodeFacts(
-                listeners=",".join(f"PLAINTEXT://{each.listen}" for each in kafka.listen),
-                advertised_listeners=",".join(f"PLAINTEXT://{each.advertised or each.listen}" for each in kafka.listen),
-                log_folder=str((self.settings.node.data / LOG_FOLDER_NAME).absolute()),
-                request_bytes_max=kafka.request_bytes_max,
-                connections_max=kafka.connections_max,
-                idle_ms=kafka.idle_s * 1000,
-            ),
-        )
 
     def metrics(self) -> Iterable[Metric]:
         """All figures of this node."""
