@@ -10,29 +10,25 @@ is the median of the rounds' ratios. Memory is that of the processes behind the 
 client's jars.
 """
 
-import argparse
 import json
-import os
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import psutil
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 
+from _java_load import STEP_LIMIT_S, Bench, Side, at_least, bench_parser, chosen_figures, our_node, peer_side
 from maven import LOGGING, fetch_jars
-from report import Figure, Progress, print_figures, write_figures
+from report import Figure, print_figures, write_figures
 
-HERE = Path(__file__).parent
 CLIENT = "5.3.3"
 BYTES = 1024
 SENDERS = 64
@@ -40,63 +36,7 @@ TRANSACTION_SENDERS = 32
 LATENCY_RATE = 2000
 DELAYED = 200_000
 DELAYED_OVER_S = 60
-STEP_LIMIT_S = 300
 FIGURES = ("send", "synced", "consume", "latency", "transaction", "delay", "memory")
-
-
-class Side(NamedTuple):
-    """One of the brokers that are compared."""
-
-    name: str
-    name_server: str
-    pids: tuple[int, ...]
-
-
-class Bench:
-    """The client, and how much is sent."""
-
-    def __init__(self, jars: str, folder: Path, messages: int, rounds: int) -> None:
-        classes = folder / "classes"
-        source = HERE / "java" / "RocketMQLoad.java"
-        subprocess.run(["javac", "-nowarn", "-cp", jars, "-d", str(classes), str(source)], check=True)
-        self._command = ["java", "-Xmx1g", "-cp", f"{classes}:{jars}", "RocketMQLoad"]
-        self._made = 0
-        self.messages = messages
-        self.rounds = rounds
-
-    def topic(self) -> str:
-        self._made += 1
-        return f"bench-{os.getpid()}-{self._made}"
-
-    def run(self, mode: str, side: Side, topic: str, *numbers: int) -> dict[str, Any]:
-        with self.begin(mode, side, topic, *numbers) as process:
-            out, _ = process.communicate(timeout=STEP_LIMIT_S)
-        if process.returncode or not out.strip():
-            raise SystemExit(f"{mode} on {side.name} failed")
-        found: dict[str, Any] = json.loads(out.strip().splitlines()[-1])
-        if found.get("failed"):
-            raise SystemExit(f"{mode} on {side.name}: {found['failed']} messages failed")
-        return found
-
-    @contextmanager
-    def begin(self, mode: str, side: Side, topic: str, *numbers: int) -> Iterator["subprocess.Popen[str]"]:
-        command = [*self._command, mode, side.name_server, topic, *map(str, numbers)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-            try:
-                yield process
-            finally:
-                process.kill()
-
-    def alternate(self, what: str, sides: Sequence[Side], measure: Callable[[Side], float]) -> list[list[float]]:
-        """For each side its figures, round by round; who begins changes with the rounds."""
-        figures: list[list[float]] = [[] for _ in sides]
-        with Progress(what, self.rounds * len(sides)) as progress:
-            for nth in range(self.rounds):
-                order = list(enumerate(sides))
-                for place, side in order if nth % 2 else reversed(order):
-                    figures[place].append(measure(side))
-                    progress.step()
-        return figures
 
 
 def measure_send(bench: Bench, ours: Side, peer: Side, what: str) -> Figure:
@@ -178,76 +118,37 @@ def measure_memory(ours: Side, peer: Side) -> Figure:
     return Figure("memory after the run", f"{ratio:.2f}", "<= 0.15", ratio <= 0.15, detail)
 
 
-def at_least(what: str, bar: float, mine: Sequence[float], others: Sequence[float]) -> Figure:
-    ratio = statistics.median(a / b for a, b in zip(mine, others, strict=True))
-    rounds = ", ".join(f"{a / b:.2f}" for a, b in zip(mine, others, strict=True))
-    detail = f"{statistics.median(mine):,.0f} / {statistics.median(others):,.0f} messages/s (rounds {rounds})"
-    return Figure(what, f"{ratio:.2f}", f">= {bar}", ratio >= bar, detail)
-
-
 @contextmanager
-def our_node(folder: Path, flush: str) -> Iterator[Side]:
-    ready = folder / f"{flush}.ready"
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "braidmq", "up", "--data", str(folder / flush), "--flush", flush),
-            *("--http", "off", "--kafka", "off", "--rocketmq", "127.0.0.1:0", "--rocketmq-grpc", "off"),
-            *("--ready-file", str(ready)),
-        ],
-        stdout=subprocess.DEVNULL,
-    )
-    try:
-        deadline = time.monotonic() + 30
-        while not ready.exists() and time.monotonic() < deadline:
-            time.sleep(0.01)
-        host, port = json.loads(ready.read_text())["listeners"]["rocketmq"][0]
-        yield Side(flush, f"{host}:{port}", (process.pid,))
-    finally:
-        process.terminate()
-        process.wait(30)
+def our_side(folder: Path, flush: str) -> Iterator[Side]:
+    with our_node(folder, flush, "--rocketmq", "127.0.0.1:0", "--rocketmq-grpc", "off") as (pid, places):
+        yield Side(flush, places["rocketmq"], (pid,))
 
 
-def peer_side(name: str, address: str) -> Side:
-    """The peer, with the processes of its name server and of the broker beside it."""
-    port = int(address.rpartition(":")[2])
-    listening = {
-        connection.laddr.port: connection.pid
-        for connection in psutil.net_connections("tcp")
-        if connection.status == psutil.CONN_LISTEN and connection.laddr and connection.pid
-    }
-    if port not in listening:
-        raise SystemExit(f"nothing on this machine listens on {address}; start the peer first")
-    pids = {listening[each] for each in (port, port + 1000) if each in listening}
-    return Side(name, address, tuple(pids))
+def rocketmq(name: str, address: str) -> Side:
+    """RocketMQ by its name server, with the broker a thousand ports above."""
+    return peer_side(name, address, int(address.rpartition(":")[2]) + 1000)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("figures", nargs="*", metavar="FIGURE", help=f"some of: {', '.join(FIGURES)}")
+    parser = bench_parser(__doc__, FIGURES, messages=150_000)
     parser.add_argument("--against", required=True, metavar="HOST:PORT", help="the name server of RocketMQ")
     parser.add_argument("--against-synced", metavar="HOST:PORT", help="the same of one that syncs")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--messages", type=int, default=150_000)
-    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="where our nodes keep data")
-    parser.add_argument("--write", action="store_true", help="put the figures into docs/benchmarks.md")
     options = parser.parse_args()
-    if unknown := set(options.figures) - set(FIGURES):
-        parser.error(f"no such figure: {', '.join(sorted(unknown))}")
-    chosen = options.figures or FIGURES
+    chosen = chosen_figures(parser, options, FIGURES)
     if "synced" in chosen and options.against_synced is None:
         parser.error("the figure `synced` needs --against-synced HOST:PORT")
     jars = fetch_jars(f"rocketmq-client-{CLIENT}", [f"org.apache.rocketmq:rocketmq-client:{CLIENT}", LOGGING])
     folder = Path(tempfile.mkdtemp(dir=options.folder, prefix="bench-rocketmq-"))
     figures: list[Figure] = []
     try:
-        bench = Bench(jars, folder, options.messages, options.rounds)
+        bench = Bench("RocketMQLoad", jars, folder, options.messages, options.rounds)
         with ExitStack() as stack:
-            ours, peer = stack.enter_context(our_node(folder, "interval")), peer_side("peer", options.against)
+            ours, peer = stack.enter_context(our_side(folder, "interval")), rocketmq("peer", options.against)
             if "send" in chosen:
                 figures.append(measure_send(bench, ours, peer, f"sync send, {SENDERS} threads, page cache"))
             if "synced" in chosen:
-                with our_node(folder, "commit") as synced:
-                    other = peer_side("synced peer", options.against_synced)
+                with our_side(folder, "commit") as synced:
+                    other = rocketmq("synced peer", options.against_synced)
                     figures.append(measure_send(bench, synced, other, f"sync send, {SENDERS} threads, synced"))
             if "consume" in chosen:
                 figures.append(measure_consume(bench, ours, peer))
