@@ -11,11 +11,19 @@ import pytest
 _HERE = Path(__file__).parent
 _FOLDERS = sorted(path.name for path in _HERE.iterdir() if path.is_dir() and not path.name.startswith(("_", ".")))
 
+_LONG_FIRST = ("/faults/pipeline/", "/compat/", "/integration/pipeline/", "/browser/", "/faults/", "/integration/")
+
 
 def pytest_configure(config: pytest.Config) -> None:
     for folder in _FOLDERS:
         config.addinivalue_line("markers", f"{folder}: given to everything in tests/{folder}")
     config.addinivalue_line("markers", "quick: fast enough for `./braid test quick` although not a unit test")
+
+
+def _turn(item: pytest.Item) -> int:
+    """Files that take minutes come first, so that two processes end at the same time; the order is kept otherwise."""
+    path = item.path.as_posix()
+    return next((turn for turn, part in enumerate(_LONG_FIRST) if part in path), len(_LONG_FIRST))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -24,6 +32,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             folder = item.path.relative_to(_HERE).parts[0]
             if folder in _FOLDERS:
                 item.add_marker(folder)
+    items.sort(key=_turn)
 
 
 class RequireTool:

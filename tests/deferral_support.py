@@ -28,8 +28,9 @@ GROUP = "payers"
 class MemoryRows(Generic[RowT]):
     """As `store.DeferredRows`, and fails when it is told to. `write` is where a test comes between."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_shared: bool = False) -> None:
         self.by_id: dict[UUID, RowT] = {}
+        self.is_shared = is_shared
         self.is_failing = False
         self.deletes_fail = False
         self.claims = 0
@@ -50,9 +51,16 @@ class MemoryRows(Generic[RowT]):
         return max(self.by_id, default=None)
 
     async def claim(
-        self, now_ms: int, change: Callable[[RowT], RowT | None], *, rows_max: int, bytes_max: int
+        self,
+        now_ms: int,
+        change: Callable[[RowT], RowT | None],
+        *,
+        rows_max: int,
+        bytes_max: int,
+        for_others: bool = False,
     ) -> tuple[list[RowT], int]:
         claimed: list[RowT] = []
+        taken: set[UUID] = set()
 
         def work() -> None:
             self.claims += 1
@@ -62,10 +70,16 @@ class MemoryRows(Generic[RowT]):
                 left -= self.by_id[each].size_bytes
                 if left < 0 and claimed:
                     break
-                claimed.extend(self._change([each], change))
+                if for_others and not self.is_shared:
+                    new = change(self.by_id[each])
+                    claimed.extend(() if new is None else (new,))
+                    taken.add(each)
+                else:
+                    claimed.extend(self._change([each], change))
 
         await self.write(work)
-        return claimed, await self.next_wake_ms()
+        left_ms = (row.wake_ms for row in self.by_id.values() if row.id not in taken)
+        return claimed, min(left_ms, default=NEVER_MS)
 
     async def revise(self, ids: Iterable[UUID], change: Callable[[RowT], RowT | None]) -> list[RowT]:
         wanted = sorted(ids)
@@ -194,12 +208,18 @@ class Producers:
 class Place:
     """Timers and halves with all that they work on. `restart` is another life of them."""
 
-    def __init__(self, log_type: type[MemoryLog] = MemoryLog, limits: HalfLimits | None = None) -> None:
+    def __init__(
+        self,
+        log_type: type[MemoryLog] = MemoryLog,
+        limits: HalfLimits | None = None,
+        *,
+        is_shared: bool = False,
+    ) -> None:
         self.clock = FakeClock(BEGAN_MS)
         self.log = log_type(self.clock.now_ms)
         self.topics = KnownTopics(self.log)
-        self.timer_rows: MemoryRows[Timer] = MemoryRows()
-        self.half_rows: MemoryRows[Half] = MemoryRows()
+        self.timer_rows: MemoryRows[Timer] = MemoryRows(is_shared=is_shared)
+        self.half_rows: MemoryRows[Half] = MemoryRows(is_shared=is_shared)
         self.producers = Producers()
         self.limits = limits or HalfLimits()
         self.make_services()

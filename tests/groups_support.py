@@ -24,9 +24,9 @@ from braidmq.core.groups import (
 )
 from braidmq.core.trace import UNTRACED, Tracer
 from braidmq.log.memory import MemoryLog
-from braidmq.model import Partition, Topic
+from braidmq.model import Group, Partition, Topic
 from braidmq.model.errors import MemberIdRequired, StoreFailed
-from braidmq.store import Change, PendingOffset, TopicChanged
+from braidmq.store import Change, GroupChanged, PendingOffset, TopicChanged
 
 SESSION_MS = 10_000
 REBALANCE_MS = 60_000
@@ -163,6 +163,7 @@ class FakeDirectory:
 
     def __init__(self) -> None:
         self.by_name: dict[str, Topic] = {}
+        self.groups_by_name: dict[str, Group] = {}
         self._callbacks: list[Callable[[Change], None]] = []
         self._numbers = count(1)
 
@@ -182,6 +183,14 @@ class FakeDirectory:
 
     def topics(self) -> list[Topic]:
         return list(self.by_name.values())
+
+    def groups(self) -> list[Group]:
+        return list(self.groups_by_name.values())
+
+    def save_group(self, group: Group) -> None:
+        old = self.groups_by_name.get(group.name)
+        self.groups_by_name[group.name] = group
+        self._tell(GroupChanged(0, old, group))
 
     def remove(self, name: str) -> None:
         self._tell(TopicChanged(0, self.by_name.pop(name), None))

@@ -41,10 +41,9 @@ class RunningNode:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("BRAID_")}
         self._out, self._err = (folder / "out").open("w+"), (folder / "err").open("w+")
         command = [sys.executable, "-m", "braidmq", "up", "--ready-file", str(self.ready_file), *arguments]
-        if "--rocketmq" not in arguments:
-            command += ["--rocketmq", "off"]
-        if "--rocketmq-grpc" not in arguments:
-            command += ["--rocketmq-grpc", "off"]
+        for listener in ("--rocketmq", "--rocketmq-grpc"):
+            if not any(argument.partition("=")[0] == listener for argument in arguments):
+                command += [listener, "off"]
         self.process = subprocess.Popen(
             command, cwd=folder, stdout=self._out, stderr=self._err, env=inherited | environment
         )
@@ -62,6 +61,11 @@ class RunningNode:
     def url(self) -> str:
         host, port = self.ready["listeners"]["http"][0]
         return f"http://{host}:{port}"
+
+    @property
+    def console_token(self) -> str:
+        """What the console asks for, as it was printed."""
+        return self.out.partition("/console/login?token=")[2].split()[0]
 
     @property
     def bootstrap(self) -> str:

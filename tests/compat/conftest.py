@@ -39,10 +39,12 @@ def free_port_above_another() -> int:
 
 @pytest.fixture(scope="session")
 def rocketmq_broker(tmp_path_factory: pytest.TempPathFactory, wait_for: WaitFor) -> Iterator[RunningNode]:
-    """A node for RocketMQ and Kafka clients together."""
+    """A node for RocketMQ, Kafka and HTTP clients together."""
     folder = tmp_path_factory.mktemp("rocketmq-broker")
-    arguments = ["--data", str(folder / "data"), "--http", "off", "--kafka", "127.0.0.1:0", "--flush", "interval"]
+    arguments = ["--data", str(folder / "data"), "--flush", "interval"]
+    arguments += ["--http", "127.0.0.1:0", "--kafka", "127.0.0.1:0"]
     arguments += ["--rocketmq", "127.0.0.1:0", "--rocketmq-grpc", "127.0.0.1:0"]
+    arguments += ["--set", "rocketmq_grpc.auto_create=on"]
     environment = {"BRAID_ROCKETMQ_BROKER_LISTEN": f"127.0.0.1:{free_port_above_another()}"}
     node = RunningNode(folder, arguments, environment, wait_for).wait_ready()
     yield node

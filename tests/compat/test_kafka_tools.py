@@ -15,6 +15,9 @@ Tool = Callable[..., str]
 TOPICS = "org.apache.kafka.tools.TopicCommand"
 CONFIGS = "kafka.admin.ConfigCommand"
 GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+ALL_GROUPS = "org.apache.kafka.tools.GroupsCommand"
+SHARE_GROUPS = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
+SHARE_CONSUME = "org.apache.kafka.tools.consumer.ConsoleShareConsumer"
 OFFSETS = "org.apache.kafka.tools.GetOffsetShell"
 PRODUCE = "org.apache.kafka.tools.ProducerPerformance"
 CONSUME = "org.apache.kafka.tools.ConsumerPerformance"
@@ -254,3 +257,25 @@ def test_clients_of_kafkas_own_compatibility_test_find_what_they_expect(tool: To
     arguments = [word for name, value in flags.items() for word in (f"--{name}", value)]
     tool(TOPICS, "--create", "--topic", "tools-compatibility", "--partitions", "1")
     assert "SUCCESS" in tool("org.apache.kafka.tools.ClientCompatibilityTest", *arguments)
+
+
+def test_share_groups_are_set_read_described_and_deleted(tool: Tool, filled: str) -> None:
+    group = f"{filled}-share"
+    tool(
+        CONFIGS, "--alter", "--entity-type", "groups", "--entity-name", group,
+        "--add-config", "share.auto.offset.reset=earliest",
+    )  # fmt: skip
+    assert "share.auto.offset.reset=earliest" in tool(
+        CONFIGS, "--describe", "--entity-type", "groups", "--entity-name", group
+    )
+    read = tool(
+        SHARE_CONSUME, "--topic", filled, "--group", group, "--max-messages", "100", "--timeout-ms", "20000"
+    )  # fmt: skip
+    assert len(read.splitlines()) >= 100
+    assert group in tool(SHARE_GROUPS, "--list").split()
+    assert re.search(rf"{group}\s+Share", tool(ALL_GROUPS, "--list"))
+    described = tool(SHARE_GROUPS, "--describe", "--group", group)
+    assert {line.split()[2] for line in described.splitlines() if filled in line} == {"0", "1"}
+    assert sum(int(line.split()[3]) for line in described.splitlines() if filled in line) == 100  # where it begins
+    tool(SHARE_GROUPS, "--delete", "--group", group)
+    assert group not in tool(SHARE_GROUPS, "--list").split()

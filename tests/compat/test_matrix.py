@@ -1,10 +1,9 @@
 """The matrix: what each client writes, each other reads, and finds the same in it.
 
-Kafka's Java client, confluent-kafka, RocketMQ's Java and Go clients, and RocketMQ's Python client over gRPC each write
-the same thirteen messages into a topic of their own; then each of them reads all topics. Body and properties are the
-same for all;
-tag and keys are headers for Kafka clients; the record key is the sharding key, or else the first of the keys; a
-message's time is when it was born; what was written in order is in order in each partition.
+Kafka's Java client, confluent-kafka, RocketMQ's Java and Go clients, RocketMQ's Python client over gRPC, and HTTP each
+write the same thirteen messages into a topic of their own; then each of them reads all topics. Body and properties are
+the same for all; tag and keys are headers for Kafka clients; the record key is the sharding key, or else the first of
+the keys; a message's time is when it was born; what was written in order is in order in each partition.
 """
 
 import json
@@ -16,6 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
+import httpx
 import pytest
 from confluent_kafka import Consumer, Producer
 
@@ -26,15 +26,16 @@ ODD_TEXT = 'na\u00efve \u4e2d\u6587 \U0001f600 =;|"\\ \t end'
 COUNT = 12
 READ_LIMIT_S = 60
 GRPC_PROGRAM = Path(__file__).parent / "rocketmq_grpc" / "matrix.py"
-BY_OFFSET = ("kafka-java", "confluent-kafka", "rocketmq-java", "rocketmq-go")
+SEE_KEYS = ("kafka-java", "confluent-kafka", "http")
+BY_OFFSET = ("kafka-java", "confluent-kafka", "rocketmq-java", "rocketmq-go", "http")
 CLIENTS = (*BY_OFFSET, "rocketmq-grpc")
 """The last one reads message by message, and does not tell where a message lies."""
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("matrix")]
+pytestmark = pytest.mark.timeout(300)
 
 
 class Read(NamedTuple):
-    """A message as a client finds it. Only Kafka clients see a record key."""
+    """A message as a client finds it. Only clients of Kafka and HTTP see a record key."""
 
     topic: str
     body: str
@@ -129,6 +130,45 @@ class Confluent:
             consumer.close()
 
 
+class Http:
+    """HTTP, in this process; messages are received one by one, and acknowledged."""
+
+    def __init__(self, url: str) -> None:
+        self._url = f"{url}/api/v1"
+
+    def _post(self, path: str, asked: dict[str, Any]) -> dict[str, Any]:
+        answer = httpx.post(self._url + path, json=asked, timeout=READ_LIMIT_S)
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+    def write(self, topic: str, name: str) -> None:
+        for at in range(COUNT):
+            message: dict[str, Any] = {"body": f"{name} {at} {ODD_TEXT}", "tag": f"tag{at % 3}"}
+            message |= {"keys": [f"key{at % 4}", "second"], "properties": {"number": str(at), "odd": ODD_TEXT}}
+            if at % 2 == 0:
+                message["sharding_key"] = "shard"
+            self._post(f"/topics/{topic}/messages", message)
+        self._post(f"/topics/{topic}/messages", {"body": "plain", "keys": ["only-key"]})
+
+    def read(self, topics: list[str], group: str) -> Iterator[Read]:
+        for topic in topics:
+            found, deadline = 0, time.monotonic() + READ_LIMIT_S
+            while found < COUNT + 1 and time.monotonic() < deadline:
+                given = self._post(f"/groups/{group}/receive", {"topic": topic, "wait_s": 5})["messages"]
+                found += len(given)
+                yield from map(self._of, given)
+                if given:
+                    self._post(f"/groups/{group}/acknowledge", {"receipts": [each["receipt"] for each in given]})
+
+    @staticmethod
+    def _of(given: dict[str, Any]) -> Read:
+        properties = {each["name"]: each["value"] or "" for each in given["headers"]}
+        assert given["tag"] == properties.get("TAGS")
+        assert given["keys"] == properties.get("KEYS", "only-key").split()
+        where = given["partition"], given["offset"], given["key"]
+        return Read(given["topic"], given["body"], properties, given["born_ms"], *where)
+
+
 class Matrix(NamedTuple):
     """Everything that was read: by reader and writer, in the order of reading; and when each writer wrote."""
 
@@ -158,6 +198,7 @@ def clients(
         "confluent-kafka": Confluent(rocketmq_broker.bootstrap),
         "rocketmq-java": Program(run, [*java, rocketmq, "RocketMQMatrix"], rocketmq_broker.name_server),
         "rocketmq-go": Program(run, [go_client], rocketmq_broker.name_server),
+        "http": Http(rocketmq_broker.url),
         "rocketmq-grpc": Program(run, [sys.executable, str(GRPC_PROGRAM)], rocketmq_broker.grpc_address),
     }
 
@@ -192,7 +233,8 @@ def test_what_one_client_writes_another_reads(matrix: Matrix, reader: str, write
             continue
         assert message.body == f"{writer} {at} {ODD_TEXT}"
         keys = f"key{at % 4}" if writer == "rocketmq-grpc" else f"key{at % 4} second"
-        expected = {"TAGS": f"tag{at % 3}", "KEYS": keys, "number": str(at), "odd": ODD_TEXT}
+        odd = ODD_TEXT.replace("\t", "") if writer == "rocketmq-grpc" else ODD_TEXT
+        expected = {"TAGS": f"tag{at % 3}", "KEYS": keys, "number": str(at), "odd": odd}
         if at % 2 == 0:
             expected["__SHARDINGKEY"] = "shard"
         assert message.properties.items() >= expected.items()
@@ -200,7 +242,7 @@ def test_what_one_client_writes_another_reads(matrix: Matrix, reader: str, write
 
 
 @pytest.mark.parametrize("writer", CLIENTS)
-@pytest.mark.parametrize("reader", ["kafka-java", "confluent-kafka"])
+@pytest.mark.parametrize("reader", SEE_KEYS)
 def test_the_record_key_is_the_sharding_key_or_else_the_first_of_the_keys(
     matrix: Matrix, reader: str, writer: str
 ) -> None:

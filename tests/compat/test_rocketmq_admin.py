@@ -15,7 +15,7 @@ import pytest
 
 from compat_support import ROCKETMQ, jars
 
-pytestmark = [pytest.mark.timeout(200), pytest.mark.xdist_group("rocketmq-admin")]
+pytestmark = pytest.mark.timeout(200)
 
 CLUSTER = "DefaultCluster"
 WaitFor = Callable[..., None]

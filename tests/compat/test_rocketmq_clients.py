@@ -45,7 +45,7 @@ class Run(NamedTuple):
 
 def run_of(version: str, serialization: str, *marks: pytest.MarkDecorator) -> Any:
     run = Run(version, serialization)
-    return pytest.param(run, id=run.name, marks=[pytest.mark.xdist_group(f"rocketmq-{run.name}"), *marks])
+    return pytest.param(run, id=run.name, marks=marks)
 
 
 RUNS = [

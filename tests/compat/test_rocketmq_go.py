@@ -14,7 +14,7 @@ ODD_TEXT = 'na\u00efve \u4e2d\u6587 \U0001f600 =;|"\\ \t end'
 SEND_OK = 0
 LATE_MS = 6_000
 
-pytestmark = [pytest.mark.timeout(400), pytest.mark.xdist_group("rocketmq-go")]
+pytestmark = pytest.mark.timeout(400)
 
 Message = dict[str, Any]
 

@@ -20,7 +20,7 @@ from compat_support import RunProgram, jars
 from rocketmq_support import RawClient, topic_fields
 from running_node import RunningNode, WaitFor
 
-pytestmark = [pytest.mark.timeout(400), pytest.mark.xdist_group("rocketmq-grpc")]
+pytestmark = pytest.mark.timeout(400)
 
 JAVA_CLIENT = "5.2.0"
 HERE = Path(__file__).parent
@@ -32,7 +32,7 @@ async def prepare(name_server: str, prefix: str) -> None:
     """What an administrator makes before: topics of kinds, and groups that are not as all others."""
     host, _, port = name_server.partition(":")
     client = await RawClient.connect(host, int(port))
-    for kind in ("normal", "fifo", "delay", "transaction"):
+    for kind in ("normal", "fifo", "delay", "transaction", "priority"):
         fields = topic_fields(f"{prefix}-{kind}", attributes=f"+message.type={kind.upper()}")
         await client.get(RequestCode.UPDATE_AND_CREATE_TOPIC, fields)
     soon = GroupRetryPolicy(type="CUSTOMIZED", customized_retry_policy=CustomizedRetryPolicy(next=[1000]))
@@ -51,7 +51,12 @@ def grpc_broker(tmp_path_factory: pytest.TempPathFactory, wait_for: WaitFor) -> 
     folder = tmp_path_factory.mktemp("grpc-broker")
     arguments = ["--data", str(folder / "data"), "--http", "off", "--kafka", "off", "--flush", "interval"]
     arguments += ["--rocketmq", "127.0.0.1:0", "--rocketmq-grpc", "127.0.0.1:0"]
-    for text in ("rocketmq.vip=off", "halves.immunity_s=1", "halves.check_interval_s=1"):
+    for text in (
+        "rocketmq.vip=off",
+        "rocketmq_grpc.auto_create=on",
+        "halves.immunity_s=1",
+        "halves.check_interval_s=1",
+    ):
         arguments += ["--set", text]
     node = RunningNode(folder, arguments, {}, wait_for).wait_ready()
     yield node
@@ -178,3 +183,9 @@ def test_a_message_comes_again_when_its_changed_time_is_over(found: dict[str, An
     assert told["attempts"] == [1, 2]
     assert 2.5 <= told["waited"] < 9
     assert told["refused"] != ""  # None where the client does not tell
+
+
+def test_the_most_urgent_messages_come_first(found: dict[str, Any]) -> None:
+    if "priority" not in found:
+        pytest.skip("this client does not know priorities")
+    assert of(found, "priority")["taken"] == [["u3", 3], ["u3", 3], ["u2", 2], ["u1", 1]]

@@ -36,7 +36,7 @@ def spark() -> Iterator[SparkSession]:
 def topic(broker: RunningNode) -> str:
     name = f"spark-{uuid.uuid4().hex[:12]}"
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-    admin.create_topics([NewTopic(name, 3, 1)])[name].result(LIMIT_S)
+    admin.create_topics([NewTopic(name, 3, 1, config={"retention.ms": "-1"})])[name].result(LIMIT_S)
     return name
 
 

@@ -15,7 +15,16 @@ SETTLED_S = 0.5
 
 
 def start(folder: Path, wait_for: WaitFor, port: str) -> RunningNode:
-    arguments = ["--data", str(folder / "data"), "--http", "off", "--kafka", "off"]
+    arguments = [
+        "--data",
+        str(folder / "data"),
+        "--http",
+        "off",
+        "--kafka",
+        "off",
+        "--set",
+        "rocketmq_grpc.auto_create=on",
+    ]
     return RunningNode(folder, [*arguments, "--rocketmq-grpc", f"127.0.0.1:{port}"], {}, wait_for).wait_ready()
 
 

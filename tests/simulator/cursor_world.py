@@ -33,6 +33,7 @@ class MemoryCursorRows:
 
     def __init__(self) -> None:
         self.changes: dict[tuple[str, int], list[bytes]] = {}
+        self.kept_bytes = 0
         self.is_failing = False
         self.on_kept: Callable[[], None] = lambda: None
 
@@ -49,6 +50,7 @@ class MemoryCursorRows:
                 self.changes.pop(place, None)
             if change.content is not None:
                 self.changes.setdefault(place, []).append(change.content)
+                self.kept_bytes += len(change.content)
         self.on_kept()
 
 
@@ -104,11 +106,13 @@ class CursorWorld:
         self.rows = MemoryCursorRows()
         self.graveyard = Graveyard()
         self.resets = ResetBoard(self.clock)
-        self.topic = Topic(id=uuid4(), name="orders", partition_numbers=NUMBERS, retention_ms=-1)
+        self.orders = Topic(id=uuid4(), name="orders", partition_numbers=NUMBERS, retention_ms=-1)
         self.offsets = MemoryOffsets(self.log)
         self.listeners: list[Callable[[Change], None]] = []
         self.cursors = self._born()
         self.written: dict[tuple[int, int], bytes] = {}
+        self._lines: dict[tuple[int, bytes | None], set[tuple[int, int]]] = {}
+        self._earlier: dict[tuple[int, int], set[tuple[int, int]]] = {}
         self.in_hand: list[Delivered] = []
         self.said: set[tuple[int, int]] = set()
         """Acknowledged, and perhaps not kept yet."""
@@ -137,8 +141,11 @@ class CursorWorld:
     def group(self, instance: str, name: str) -> Group | None:  # noqa: ARG002 - as `store.Catalog` has it
         return GROUP if name == GROUP.name else None
 
+    def topic(self, instance: str, name: str) -> Topic | None:
+        return self.orders if (instance, name) == (self.orders.instance, self.orders.name) else None
+
     def topic_by_id(self, topic_id: UUID) -> Topic | None:
-        return self.topic if topic_id == self.topic.id else None
+        return self.orders if topic_id == self.orders.id else None
 
     def subscribe(self, callback: Callable[[Change], None]) -> Callable[[], None]:
         self.listeners.append(callback)
@@ -147,7 +154,7 @@ class CursorWorld:
     # What happens.
 
     async def begin(self) -> "CursorWorld":
-        await self.log.create_topic(self.topic)
+        await self.log.create_topic(self.orders)
         await self.cursors.open()
         return self
 
@@ -158,6 +165,7 @@ class CursorWorld:
         self.clock.forget()
         await settle()
         self.listeners.clear()
+        self.said &= self.done  # what was answered before its turn was only remembered
         self.forgotten |= self.done - self.kept
         self.cursors = self._born()
         await self.cursors.open()
@@ -169,35 +177,59 @@ class CursorWorld:
         await self.log.append([(number, build_batch(records))])
         for delta, value in enumerate(values):
             self.written[number, first + delta] = value
+            if self.is_ordered:
+                line = self._lines.setdefault((number, key), set())
+                self._earlier[number, first + delta] = set(line)
+                line.add((number, first + delta))
         await settle()
 
     def ask(self, **more: object) -> Ask:
         named = {"invisible_ms": INVISIBLE_MS, "is_ordered": self.is_ordered} | more
-        return Ask(group=GROUP.name, topic=self.topic, **named)  # type: ignore[arg-type]  # a test's own words
+        return Ask(group=GROUP.name, topic=self.orders, **named)  # type: ignore[arg-type]  # a test's own words
 
-    async def receive(self, wait_s: float = 0.0, **more: object) -> list[Delivered]:
-        batch = await self.cursors.receive(self.ask(**more), wait_s=wait_s)
+    async def receive(self, wait_s: float = 0.0, places: Sequence[int] = (), **more: object) -> list[Delivered]:
+        """From anywhere, or from these partitions at once."""
+        if places:
+            asks = [self.ask(partition=place, **more) for place in places]
+            batch = await self.cursors.receive_any(asks, wait_s=wait_s)
+        else:
+            batch = await self.cursors.receive(self.ask(**more), wait_s=wait_s)
         for delivered in batch:
             place = delivered.receipt.number, delivered.receipt.offset
-            assert place not in self.done - self.forgotten, f"{place} is done, and is given out again"
+            assert place not in self.done_for_good, f"{place} is done, and is given out again"
             assert delivered.record.value == self.written[place]
             self.given[place] += 1
+            self.said -= {each for each in self.said if place in self._before(each)}  # they come again behind it
         self.in_hand += batch
         return batch
 
     def acknowledge(self, receipt: Receipt) -> None:
+        place = receipt.number, receipt.offset
         self.cursors.acknowledge(GROUP.name, receipt)
-        self.said.add((receipt.number, receipt.offset))
-        self.forgotten.discard((receipt.number, receipt.offset))
+        self.said.add(place)
+        before = self._before(place)
+        if not before or before <= self.done_for_good:  # else it is only answered, and may come again behind those
+            self.forgotten.discard(place)
 
     @property
     def done(self) -> set[tuple[int, int]]:
-        return self.said | set(self.graveyard.dead)
+        """In order, a message is done when all of its key are that came before it."""
+        ended = self.said | set(self.graveyard.dead)
+        return {place for place in ended if place in self.graveyard.dead or self._before(place) <= ended}
+
+    @property
+    def done_for_good(self) -> set[tuple[int, int]]:
+        """But for what this life does not know, and for what lies behind such in order: that is only answered."""
+        return {place for place in self.done - self.forgotten if not self._before(place) & self.forgotten}
+
+    def _before(self, place: tuple[int, int]) -> set[tuple[int, int]]:
+        """Where the messages of the same key are that came before it, if that matters."""
+        return set() if not self.is_ordered else self._earlier[place]
 
     async def peace(self) -> None:
         """Let everything be kept."""
         await self.go_on(60)
-        self.kept |= self.done - self.forgotten
+        self.kept |= self.done_for_good
 
     async def go_on(self, delay_ms: int) -> None:
         """Let time pass, for what has begun already."""
@@ -217,7 +249,8 @@ class CursorWorld:
         await self.write(self.random.choice(NUMBERS), *[b"%d" % self.random.randrange(1000)] * 2, key=key)
 
     async def _receive(self) -> None:
-        await self.receive(count_max=self.random.randint(1, 6))
+        places = self.random.sample(range(len(NUMBERS)), self.random.randint(0, len(NUMBERS)))
+        await self.receive(places=places, count_max=self.random.randint(1, 6))
 
     async def _answer(self) -> None:
         if not self.in_hand:
@@ -236,7 +269,7 @@ class CursorWorld:
             pass
 
     async def _wait(self) -> None:
-        before = self.done - self.forgotten
+        before = self.done_for_good
         await self.go_on(self.random.choice([10, 60, 300, 700]))
         if not self.rows.is_failing:
             await self.go_on(60)

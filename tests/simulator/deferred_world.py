@@ -44,8 +44,8 @@ RowT = TypeVar("RowT", bound=Timer | Half)
 class SimulatedRows(MemoryRows[RowT], Generic[RowT]):
     """What the database keeps. A write that was not answered may have been kept."""
 
-    def __init__(self, moments: Moments) -> None:
-        super().__init__()
+    def __init__(self, moments: Moments, *, is_shared: bool) -> None:
+        super().__init__(is_shared=is_shared)
         self._moments = moments
         self._turn = asyncio.Lock()
 
@@ -91,8 +91,9 @@ class World:
         self.random = Random(seed)
         self.clock = FakeClock(BEGAN_MS)
         self.moments = Moments(self.random)
-        self.timer_rows: SimulatedRows[Timer] = SimulatedRows(self.moments)
-        self.half_rows: SimulatedRows[Half] = SimulatedRows(self.moments)
+        is_shared = seed % 2 == 1
+        self.timer_rows: SimulatedRows[Timer] = SimulatedRows(self.moments, is_shared=is_shared)
+        self.half_rows: SimulatedRows[Half] = SimulatedRows(self.moments, is_shared=is_shared)
         self.log = SimulatedLog(self.moments, self.clock.now_ms)
         self.topic = Topic(id=uuid4(), name="orders", partition_numbers=PARTITIONS, retention_ms=-1)
         self.promises = Promises()

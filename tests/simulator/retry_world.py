@@ -57,7 +57,7 @@ class RetryWorld:
         self.random = Random(seed)
         self.clock = FakeClock(BEGAN_MS)
         self.moments = Moments(self.random)
-        self.rows: SimulatedRows[Timer] = SimulatedRows(self.moments)
+        self.rows: SimulatedRows[Timer] = SimulatedRows(self.moments, is_shared=seed % 2 == 1)
         self.topics = [_topic("orders", ORDERS), _topic("%RETRY%payers", RETRY), _topic("%DLQ%payers", DEAD)]
         self.log = SimulatedLog(self.moments, self.clock.now_ms)
         self.deaths = 0

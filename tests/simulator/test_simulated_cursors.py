@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
+from braidmq.core.cursors import _cursor, _keeping
 from simulator.cursor_world import CursorWorld
 
 LIVES = 4
@@ -18,6 +19,14 @@ def silence() -> Iterator[None]:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     yield
     structlog.reset_defaults()
+
+
+@pytest.fixture(autouse=True)
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is done in steps takes several of them in a small world, too."""
+    monkeypatch.setattr(_cursor, "PICTURE_STEP", 2)
+    monkeypatch.setattr(_cursor, "EXPIRED_MAX", 3)
+    monkeypatch.setattr(_keeping, "CHANGES_MAX", 4)
 
 
 def run_world(seed: int) -> int:

@@ -15,8 +15,10 @@ import structlog
 from braidmq.core.groups._classic import ClassicGroup
 from braidmq.core.groups._consumer import ConsumerGroup
 from braidmq.core.groups._consumer_member import ConsumerMember
+from braidmq.core.groups._share import ShareGroup
 from simulator.assigned_world import AssignedWorld
 from simulator.groups_world import GroupsWorld
+from simulator.share_world import ShareWorld
 
 LIVES = 4
 STEPS = 150
@@ -30,10 +32,10 @@ def silence() -> Iterator[None]:
     structlog.reset_defaults()
 
 
-World = type[GroupsWorld] | type[AssignedWorld]
+World = type[GroupsWorld] | type[AssignedWorld] | type[ShareWorld]
 
 
-async def run_world(kind: World, seed: int) -> GroupsWorld | AssignedWorld:
+async def run_world(kind: World, seed: int) -> GroupsWorld | AssignedWorld | ShareWorld:
     """One world through several lives; a failure names the seed and the life."""
     world = await kind(seed).start()
     for life in range(LIVES):
@@ -67,6 +69,28 @@ async def test_every_promise_holds_whatever_members_store_and_time_do() -> None:
 async def test_no_partition_is_in_two_hands_whatever_members_topics_store_and_time_do() -> None:
     total = await run_seeds(AssignedWorld, 0, 10.0)
     assert min(total[what] for what in ("assignments", "commits", "leaves", "crashes")) > 0
+
+
+async def test_groups_that_share_partitions_are_what_their_members_were_told_whatever_happens() -> None:
+    total = await run_seeds(ShareWorld, 0, 6.0)
+    assert min(total[what] for what in ("heartbeats", "departures", "leaves", "crashes")) > 0
+
+
+async def test_a_share_group_that_answers_before_it_has_kept_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    keep = ShareGroup._keep
+
+    def keep_later(group: ShareGroup) -> None:
+        keep(group)
+
+    monkeypatch.setattr(ShareGroup, "_keep", keep_later)
+    with pytest.raises(AssertionError, match="seed"):
+        await run_seeds(ShareWorld, 0, 30.0)
+
+
+async def test_a_share_group_that_misses_new_topics_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ShareGroup, "topics_changed", lambda _: None)
+    with pytest.raises(AssertionError, match="instead of"):
+        await run_seeds(ShareWorld, 0, 30.0)
 
 
 async def test_a_group_that_does_not_keep_its_generations_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +137,7 @@ async def test_a_group_that_answers_before_it_has_kept_is_found_out(monkeypatch:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("kind", [GroupsWorld, AssignedWorld])
+@pytest.mark.parametrize("kind", [GroupsWorld, AssignedWorld, ShareWorld])
 async def test_every_promise_holds_through_hundreds_of_thousands_of_steps(kind: World) -> None:
     total = await run_seeds(kind, 1_000_000, 300.0)
     assert total["steps"] > 100_000

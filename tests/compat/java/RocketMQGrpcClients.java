@@ -53,6 +53,7 @@ public final class RocketMQGrpcClients {
         trials.put("dead", RocketMQGrpcClients::dead);
         trials.put("filters", RocketMQGrpcClients::filters);
         trials.put("invisible", RocketMQGrpcClients::invisible);
+        trials.put("priority", RocketMQGrpcClients::priority);
         Map<String, Object> found = Collections.synchronizedMap(new LinkedHashMap<>());
         List<Thread> threads = new ArrayList<>();
         trials.forEach((name, trial) -> threads.add(new Thread(() -> found.put(name, tried(trial)))));
@@ -206,6 +207,23 @@ public final class RocketMQGrpcClients {
             reader.ack(again);
             List<Integer> attempts = List.of(given.getDeliveryAttempt(), again.getDeliveryAttempt());
             return facts("changed", true, "waited", waited, "attempts", attempts, "refused", refused);
+        }
+    }
+
+    static Map<String, Object> priority() throws Exception {
+        String topic = prefix + "-priority";
+        try (Producer sender = producer(topic, null);
+                SimpleConsumer reader = simple("priority-readers", topic, null)) {
+            for (int priority : new int[] {1, 3, 2, 3}) {
+                sender.send(message(topic, "u" + priority).setPriority(priority).build());
+            }
+            List<Object> taken = new ArrayList<>();
+            while (taken.size() < 4) {
+                MessageView given = one(reader);
+                reader.ack(given);
+                taken.add(List.of(text(given), given.getPriority().orElseThrow()));
+            }
+            return facts("taken", taken);
         }
     }
 

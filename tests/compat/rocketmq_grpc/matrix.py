@@ -35,7 +35,7 @@ def write(address: str, topic: str, name: str, count: str, odd: str) -> None:
             made.tag = f"tag{at % 3}"
             made.keys = f"key{at % 4}"  # of several it does not keep the order
             made.add_property("number", str(at))
-            made.add_property("odd", odd)
+            made.add_property("odd", odd.replace("\t", ""))  # RocketMQ's proxy refuses control characters here
             if at % 2 == 0:
                 made.message_group = "shard"
             producer.send(made)

@@ -263,6 +263,18 @@ def invisible() -> Found:
     return {"changed": first != changed, "waited": waited, "attempts": attempts, "refused": refused}
 
 
+def priority() -> Found:
+    with producer(f"{PREFIX}-priority") as sender, simple(f"{PREFIX}-priority-readers", f"{PREFIX}-priority") as reader:
+        for each in (1, 3, 2, 3):
+            sender.send(message(f"{PREFIX}-priority", f"u{each}", priority=each))
+        taken: list[tuple[str, int]] = []
+        while len(taken) < 4:
+            given = one(reader)
+            reader.ack(given)
+            taken.append((given.body.decode(), given.priority))
+    return {"taken": taken}
+
+
 def tried(trial: Callable[[], Found]) -> Found:
     try:
         return trial()
@@ -271,7 +283,7 @@ def tried(trial: Callable[[], Found]) -> Found:
 
 
 def main() -> None:
-    trials = (normal, fifo, delay, transaction, pushed, dead, filters, invisible)
+    trials = (normal, fifo, delay, transaction, pushed, dead, filters, invisible, priority)
     with ThreadPoolExecutor(len(trials)) as pool:
         found = dict(zip((each.__name__ for each in trials), pool.map(tried, trials), strict=True))
     print("FOUND", json.dumps(found))

@@ -149,7 +149,6 @@ async def write_until_killed(folder: Path, ledger: Path, seed: int, flush: Flush
         stderr=asyncio.subprocess.PIPE,
     )
     assert process.stdout is not None
-    assert process.stderr is not None
     try:
         async with asyncio.timeout(READY_LIMIT_S):
             ready = await process.stdout.readline()
@@ -158,10 +157,10 @@ async def write_until_killed(folder: Path, ledger: Path, seed: int, flush: Flush
     finally:
         if process.returncode is None:
             process.kill()
-        said = (await process.stderr.read()).decode()
-        status = await process.wait()
+        said = (await process.communicate())[1].decode()
     assert ready == b"ready\n", said
-    assert status < 0, f"the writer ended by itself: {said}"
+    assert process.returncode is not None
+    assert process.returncode < 0, f"the writer ended by itself: {said}"
 
 
 async def crash_rounds(folder: Path, flush: Flush, rounds: int) -> None:

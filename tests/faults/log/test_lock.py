@@ -39,7 +39,7 @@ async def owner(tmp_path: Path) -> AsyncIterator[asyncio.subprocess.Process]:
     yield process
     if process.returncode is None:
         process.kill()
-        await process.wait()
+    await process.communicate()  # only the end of its pipes closes them
 
 
 async def test_a_second_process_is_refused_and_told_who_the_owner_is(

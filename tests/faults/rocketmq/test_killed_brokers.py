@@ -48,7 +48,7 @@ class Life:
     async def kill(self) -> None:
         if self.process.returncode is None:
             self.process.kill()
-        await self.process.wait()
+        await self.process.communicate()  # only the end of its pipes closes them
         for peer in self._peers:
             await peer.close()
 

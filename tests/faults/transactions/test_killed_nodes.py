@@ -88,7 +88,7 @@ class MortalNode:
         self._client.close()
         if self._process.returncode is None:
             self._process.kill()
-        await self._process.wait()
+        await self._process.communicate()  # only the end of its pipes closes them
 
 
 @pytest.fixture

@@ -96,7 +96,6 @@ async def test_some_settings_are_described_by_name(client: RawClient) -> None:
         (BROKER, "", 0),
         (LOGGER, str(NODE_ID), 0),
         (METRICS, "m", 0),
-        (GROUP, "g", 0),
     ],
 )
 async def test_what_has_no_settings_has_an_empty_list_or_an_error(

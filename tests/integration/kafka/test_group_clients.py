@@ -15,7 +15,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from kafka import KafkaAdminClient, KafkaConsumer  # type: ignore[attr-defined]  # kafka-python has no types
 
 from braidmq.core.groups import GroupState
-from braidmq.core.groups._consumer import ConsumerGroup
+from braidmq.core.groups._classic import ClassicGroup
 from braidmq.model import Message
 from braidmq.node import Node
 from braidmq.protocols.listener import Address, Endpoint
@@ -68,7 +68,7 @@ def members(node: Node, group: str = "g") -> int:
 
 def generation(node: Node, group: str = "g") -> int:
     found = node.groups._groups[group]
-    return found.epoch if isinstance(found, ConsumerGroup) else found.generation
+    return found.generation if isinstance(found, ClassicGroup) else found.epoch
 
 
 def committed(node: Node, group: str = "g", topic: str = "orders") -> int:

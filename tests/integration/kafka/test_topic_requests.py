@@ -7,7 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from braidmq.model import Message
+from braidmq.model import Message, TopicKind
+from braidmq.model.names import is_internal
 from braidmq.model.topic_settings import TOPIC_SETTINGS
 from braidmq.node import Node
 from braidmq.protocols.kafka.codec import NO_UUID, ApiKey, ErrorCode
@@ -115,7 +116,8 @@ async def test_what_cannot_be_a_topic_is_refused_and_not_made(
     assert results[asked.name].error_code == error
     assert results[asked.name].error_message
     assert results["good"].error_code == 0
-    assert {topic.name for topic in node.catalog.topics()} == ({"orders"} if validate_only else {"orders", "good"})
+    made = {topic.name for topic in node.catalog.topics() if not is_internal(topic.name)}
+    assert made == ({"orders"} if validate_only else {"orders", "good"})
 
 
 async def test_names_that_collide_are_refused(client: RawClient) -> None:
@@ -364,3 +366,32 @@ async def test_a_name_that_cannot_be_is_told_from_a_topic_that_is_not_there(
     topics = [MetadataRequest.MetadataRequestTopic(name=name) for name in ("bad name", "orders?tag=A")]
     response = await client.ask(MetadataRequest(topics=topics, allow_auto_topic_creation=may_create), 9)
     assert [topic.error_code for topic in response.topics] == [ErrorCode.INVALID_TOPIC_EXCEPTION, 0]
+
+
+# Lite topics.
+
+
+async def shown(client: RawClient) -> set[str]:
+    response = await client.ask(MetadataRequest(topics=None), 12)
+    return {topic.name for topic in response.topics}
+
+
+async def test_topics_behind_lite_topics_are_read_by_name_and_listed_where_they_are_archived(
+    node: Node, client: RawClient
+) -> None:
+    for parent, settings in (("devices", {}), ("kept-devices", {"braid.archive": "on"})):
+        topic = await node.topics.create(parent, partitions=1, kind=TopicKind.LITE, settings=settings)
+        await node.lite.send(topic, "d1", Message.create(b"hello"))
+    assert await shown(client) == {"orders", "devices", "kept-devices", "%LITE%kept-devices|d1"}
+    asked = MetadataRequest.MetadataRequestTopic(name="%LITE%devices|d1")
+    (found,) = (await client.ask(MetadataRequest(topics=[asked]), 12)).topics
+    assert (found.error_code, found.is_internal, len(found.partitions)) == (ErrorCode.NONE, True, 1)
+
+
+async def test_the_name_of_a_lite_topic_is_nobody_elses(node: Node, client: RawClient) -> None:
+    refused = await create(client, creatable("%LITE%orders|d1", 1))
+    assert refused["%LITE%orders|d1"].error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+    await node.topics.create("devices", partitions=1, kind=TopicKind.LITE)
+    made = await create(client, creatable("%LITE%devices|d1", 1))
+    assert made["%LITE%devices|d1"].error_code == ErrorCode.NONE
+    assert node.lite.topics.find("devices", "d1") is not None

@@ -20,7 +20,7 @@ def spark() -> Iterator[SparkSession]:
 @pytest.fixture(scope="session")
 def node(tmp_path_factory: pytest.TempPathFactory, wait_for: WaitFor) -> Iterator[RunningNode]:
     folder = tmp_path_factory.mktemp("node")
-    arguments = ["--data", str(folder / "data"), "--http", "off", "--kafka", "127.0.0.1:0"]
+    arguments = ["--data", str(folder / "data"), "--http", "127.0.0.1:0", "--kafka", "127.0.0.1:0"]
     arguments += ["--rocketmq", "127.0.0.1:0", "--flush", "interval"]
     running = RunningNode(folder, arguments, {}, wait_for).wait_ready()
     yield running

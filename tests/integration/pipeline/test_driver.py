@@ -98,6 +98,34 @@ def test_for_good_follows_the_settings_of_topics_until_it_is_told_to_stop(
     assert seen.state("archive") is JobState.STOPPED
 
 
+def test_a_topic_says_itself_how_long_the_archive_keeps_its_messages(
+    spark: SparkSession, broker: Broker, tmp_path: Path, wait_for: WaitFor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("braidmq.pipeline.run.KEEP_HOUSE_S", 0.5)
+    kept = broker.topic(retention_ms="-1", braid_archive_retention_ms=str(2**62))
+    short = broker.topic(retention_ms="-1", braid_archive_retention_ms="86400000")
+    producer = broker.producer()
+    for topic in (kept, short):
+        producer.produce(topic, b"of 2023", timestamp=1_700_000_000_000)
+    assert producer.flush(LIMIT_S) == 0
+    both = plan(broker, tmp_path, "archive", topics=(kept, short))
+    Driver(spark, both).run_once()
+    assert (count(tmp_path, kept), count(tmp_path, short)) == (1, 1)
+    stop = threading.Event()
+
+    def wait_until_gone() -> None:
+        try:
+            wait_for(lambda: count(tmp_path, short) == 0, 60)
+        finally:
+            stop.set()
+
+    waiting = threading.Thread(target=wait_until_gone)
+    waiting.start()
+    Driver(spark, both).run(stop)
+    waiting.join(10)
+    assert (count(tmp_path, kept), count(tmp_path, short)) == (1, 0)
+
+
 class Latest:
     """Remembers what was told last."""
 
@@ -142,7 +170,7 @@ def test_a_plan_that_cannot_work_is_refused_before_anything_begins(
 def test_brokers_that_do_not_answer_stop_it_before_it_begins(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("braidmq.pipeline.run.ASK_S", 2)
+    monkeypatch.setattr("braidmq.pipeline._brokers.ASK_S", 2)
     driver = Driver(spark, Plan(bootstrap="127.0.0.1:1", root=str(tmp_path), jobs=("archive",)))
     with pytest.raises(BrokerUnreachable):
         driver.run(threading.Event())

@@ -20,7 +20,7 @@ def numbered(count: int, prefix: str = "m") -> list[str]:
 
 
 def test_a_message_is_a_row_with_all_that_it_has(spark: SparkSession, any_broker: Broker) -> None:
-    topic = any_broker.topic()
+    topic = any_broker.topic(retention_ms="-1")
     producer = any_broker.producer()
     headers: list[tuple[str, str | bytes | None]] = [
         ("TAGS", b"paid"),
@@ -76,7 +76,7 @@ def test_reading_begins_and_ends_at_given_offsets(spark: SparkSession, any_broke
 
 
 def test_reading_begins_and_ends_at_given_times(spark: SparkSession, any_broker: Broker) -> None:
-    topic = any_broker.topic()
+    topic = any_broker.topic(retention_ms="-1")
     producer = any_broker.producer()
     for number in range(10):
         producer.produce(topic, f"m{number}".encode(), timestamp=1_700_000_000_000 + number * 1000)
@@ -158,7 +158,7 @@ def test_a_filter_gives_the_same_rows_whoever_applies_it(
 @pytest.fixture(scope="module")
 def filtered_topic(node: object) -> str:
     broker = Broker(node.bootstrap)  # type: ignore[attr-defined]
-    topic = broker.topic(partitions=2)
+    topic = broker.topic(partitions=2, retention_ms="-1")
     producer = broker.producer()
     for number in range(20):
         tag = b"abc"[number % 3 : number % 3 + 1]

@@ -1,5 +1,6 @@
 """Consumer groups, as RocketMQ's tools make, change, describe and delete them."""
 
+import msgspec
 import pytest
 
 from braidmq.model import DEFAULT_INSTANCE
@@ -46,6 +47,26 @@ async def test_a_group_is_made_and_described_as_it_was_asked_for(client: RawClie
     retry = node.catalog.topic(DEFAULT_INSTANCE, "%RETRY%buyers")
     assert retry is not None
     assert len(retry.partition_numbers) == 2
+
+
+async def test_attributes_about_lite_topics_are_settings_of_the_group(client: RawClient, node: Node) -> None:
+    said = {"+lite.sub.model": "Exclusive", "+lite.bind.topic": "devices", "+x": "1"}
+    await client.get(UPDATE, None, SubscriptionGroupConfig(group_name="buyers", attributes=said))
+    group = node.catalog.group(DEFAULT_INSTANCE, "buyers")
+    assert group is not None
+    assert group.settings["lite.sub.model"] == "Exclusive"
+    await node.catalog.save_group(
+        msgspec.structs.replace(group, settings={**group.settings, "lite.sub.model": "Shared"})
+    )
+    assert (await config_of(client, "buyers")).attributes == {
+        "lite.sub.model": "Shared",
+        "lite.bind.topic": "devices",
+        "x": "1",
+    }
+    await client.get(UPDATE, None, SubscriptionGroupConfig(group_name="buyers", attributes={"-lite.bind.topic": ""}))
+    assert (await config_of(client, "buyers")).attributes == {"lite.sub.model": "Shared", "x": "1"}
+    wrong = SubscriptionGroupConfig(group_name="buyers", attributes={"+lite.sub.model": "Mine"})
+    assert "Exclusive" in ((await client.ask(UPDATE, None, wrong)).remark or "")
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,23 @@ async def test_more_queues_make_partitions_and_fewer_are_only_shown(client: RawC
     assert (await route_of(client, "orders")).write_queue_nums == 6
 
 
+async def test_a_topic_of_lite_topics_is_made_and_what_is_behind_them_is_not_listed(
+    client: RawClient, node: Node
+) -> None:
+    await make(client, "devices", 1, attributes="+message.type=LITE,+lite.topic.expiration=30")
+    assert (await config_of(client, "devices")).attributes == {"message.type": "LITE", "lite.topic.expiration": "30"}
+    topic = node.catalog.topic(DEFAULT_INSTANCE, "devices")
+    assert topic is not None
+    assert (topic.kind, topic.settings["lite.topic.expiration"]) == (TopicKind.LITE, "30")
+    await node.lite.send(topic, "d1", Message.create(b"a"))
+    table = decode_body(TopicConfigSerializeWrapper, (await client.get(RequestCode.GET_ALL_TOPIC_CONFIG)).body)
+    assert set(table.topic_config_table) == {"devices"}
+    await make(client, "devices", 1, attributes="-lite.topic.expiration")
+    assert (await config_of(client, "devices")).attributes == {"message.type": "LITE"}
+    wrong = await make(client, "devices", 1, attributes="+lite.topic.expiration=0")
+    assert "lite.topic.expiration" in (wrong.remark or "")
+
+
 async def test_a_topic_changes_its_kind_and_keeps_what_is_not_spoken_of(client: RawClient, node: Node) -> None:
     await make(client, "orders", attributes="+message.type=DELAY,+x=1")
     await make(client, "orders", attributes="+y=2")

@@ -16,7 +16,9 @@ async def start_node(tmp_path: Path) -> AsyncIterator[StartNode]:
     """Starts a node on the test's folder; stopped with the test. Sections of the settings may be given."""
     own = NodeSettings(data=tmp_path / "data", drain_ms=100, name="node-1")
     halves = HalvesSettings(immunity_s=1, check_interval_s=1)
-    async with nodes_on(tmp_path, node=own, rocketmq_grpc=RocketMQGrpcSettings(listen=FREE), halves=halves) as start:
+    async with nodes_on(
+        tmp_path, node=own, rocketmq_grpc=RocketMQGrpcSettings(listen=FREE, auto_create="on"), halves=halves
+    ) as start:
         yield start
 
 

@@ -118,7 +118,7 @@ async def test_clients_are_sent_to_where_they_came_from(client: GrpcClient, node
 
 async def test_clients_are_sent_to_the_advertised_address(start_node: Any) -> None:
     listen = (Endpoint(Address("127.0.0.1", 0), Address("mq.example", 8081)),)
-    node = await start_node(rocketmq_grpc=RocketMQGrpcSettings(listen=listen))
+    node = await start_node(rocketmq_grpc=RocketMQGrpcSettings(listen=listen, auto_create="on"))
     client = GrpcClient(str(node.addresses["rocketmq_grpc"][0]))
     route = await client.call("QueryRoute", topic=resource("orders"))
     endpoints = route.message_queues[0].broker.endpoints
@@ -137,12 +137,6 @@ async def test_assignments_are_whole_topics_or_for_groups_in_order_single_queues
         assert [each.message_queue.id for each in answer.assignments] == ids
     unknown = await client.call("QueryAssignment", topic=resource("none"), group=resource("readers"))
     assert unknown.status.code == Code.TOPIC_NOT_FOUND
-
-
-async def test_lite_topics_are_refused_in_plain_words(client: GrpcClient) -> None:
-    answer = await client.call("SyncLiteSubscription", topic=resource("orders"), group=resource("readers"))
-    assert answer.status.code == Code.NOT_IMPLEMENTED
-    assert "lite topics" in answer.status.message
 
 
 def tls_channel(address: str, certificate: bytes) -> grpc.aio.Channel:
@@ -192,7 +186,7 @@ async def test_what_is_neither_tls_nor_http2_harms_nobody(client: GrpcClient, ad
 
 async def test_tls_can_be_turned_off(start_node: Any, tmp_path: Path) -> None:
     listen = (Endpoint(Address("127.0.0.1", 0)),)
-    node = await start_node(rocketmq_grpc=RocketMQGrpcSettings(listen=listen, tls="off"))
+    node = await start_node(rocketmq_grpc=RocketMQGrpcSettings(listen=listen, tls="off", auto_create="on"))
     assert not (tmp_path / "data" / "tls").exists()
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import statistics
 import time
 from typing import Any
 
@@ -79,6 +80,25 @@ async def test_a_changed_time_brings_the_message_again_under_a_new_handle(client
     await change(client, again.system_properties.receipt_handle, 0, suspend=True)
     _, (suspended,) = await client.receive("orders", "readers", wait_ms=5000)
     assert suspended.system_properties.delivery_attempt == 2
+
+
+async def test_what_missed_its_deadline_comes_again_to_one_who_waits_within_200_ms(client: GrpcClient) -> None:
+    for nth in range(21):
+        await client.send(message("orders", b"%d" % nth))
+    due: dict[bytes, float] = {}
+    while len(due) < 21:
+        _, given = await client.receive("orders", "readers", wait_ms=5000)
+        for nth, each in enumerate(given, start=len(due)):
+            delay_ms = 500 + 70 * nth
+            due[each.body] = time.monotonic() + delay_ms / 1000
+            await change(client, each.system_properties.receipt_handle, delay_ms)
+    late_s: dict[bytes, float] = {}
+    while len(late_s) < 21:
+        _, again = await client.receive("orders", "readers", wait_ms=5000)
+        assert again, "nothing came within seconds"
+        late_s |= {each.body: time.monotonic() - due[each.body] for each in again}
+    assert min(late_s.values()) > -0.002, "one came before its time"
+    assert statistics.median(late_s.values()) < 0.2
 
 
 async def test_a_receiver_that_waits_has_a_new_message_at_once(client: GrpcClient) -> None:

@@ -95,7 +95,10 @@ REFUSED = {
         message("orders", delivery_timestamp=moment(now_ms() + 41 * 86_400_000), message_type=MessageType.DELAY),
         Code.ILLEGAL_DELIVERY_TIME,
     ),
-    "a lite topic": (message("orders", lite_topic="l", message_type=MessageType.LITE), Code.UNSUPPORTED),
+    "a lite topic of a topic that has none": (
+        message("orders", lite_topic="l", message_type=MessageType.LITE),
+        Code.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE,
+    ),
     "no topic": (message(""), Code.ILLEGAL_TOPIC),
     "a system topic": (message("RMQ_SYS_TRANS_HALF_TOPIC"), Code.FORBIDDEN),
 }

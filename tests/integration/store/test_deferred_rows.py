@@ -1,6 +1,7 @@
 """The rows of timers and halves, on both databases."""
 
 import asyncio
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -12,7 +13,7 @@ from braidmq.model.errors import TooLateToRecall
 from braidmq.store import HalfRows, Page, Store, TimerRows
 
 TOPIC, OTHER = uuid4(), uuid4()
-MANY = {"rows_max": 100, "bytes_max": 1 << 20}
+MANY: dict[str, Any] = {"rows_max": 100, "bytes_max": 1 << 20}
 
 
 def timer(due_ms: int, counter: int = 0, topic_id: UUID = TOPIC, content: bytes = b"content") -> Timer:
@@ -70,6 +71,19 @@ async def test_what_is_due_is_claimed_in_order_and_once(store: Store) -> None:
     assert next_ms == 30
     assert await rows.claim(20, taken, **MANY) == ([], 30)
     assert [row.attempts for row in (await rows.claim(1010, taken, **MANY))[0]] == [1, 2]
+
+
+async def test_a_claim_for_others_to_see_is_written_only_where_there_are_others(store: Store) -> None:
+    rows = TimerRows(store)
+    for due_ms, counter in ((10, 0), (20, 0), (20, 1), (30, 0)):
+        await rows.add(timer(due_ms, counter))
+    claimed, next_ms = await rows.claim(20, taken, rows_max=2, bytes_max=1 << 20, for_others=True)
+    assert claimed == [taken(timer(10)), taken(timer(20, 0))]
+    assert next_ms == 20
+    kept = [await rows.find(row.id) for row in claimed]
+    assert kept == (claimed if store.is_shared else [timer(10), timer(20, 0)])
+    await rows.delete(row.id for row in claimed)
+    assert (await rows.claim(20, taken, **MANY, for_others=True))[1] == 30
 
 
 async def test_a_claim_is_bounded_in_rows_and_bytes_but_always_takes_one(store: Store) -> None:

@@ -135,3 +135,16 @@ def test_help_loads_nothing_of_the_node() -> None:
     )
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert out.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("arguments", [["version"], ["topic", "--help"], ["consume", "--help"], ["demo", "--help"]])
+def test_commands_load_what_they_need_and_no_more(arguments: list[str]) -> None:
+    script = (
+        f"import sys\nsys.argv = ['braid', *{arguments}]\nfrom braidmq.cli import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "heavy = {'httpx', 'rich', 'yaml', 'aiokafka', 'asyncio', 'litestar', 'sqlalchemy', 'braidmq.settings'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    wanted = "[]" if arguments[0] != "demo" else "['asyncio']"
+    assert out.splitlines()[-1] == wanted

@@ -1,11 +1,14 @@
 """Messages taken one by one: waiting, receipts, order, dead letters, limits, and what moves a group elsewhere."""
 
 import asyncio
+import tracemalloc
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from braidmq.core.cursors import Ask, Beginning, CursorLimits, Delivered, Receipt
+from braidmq.core.cursors._cursor import EXPIRED_MAX, PICTURE_STEP, Cursor, Found
 from braidmq.core.filters import tag_filter
 from braidmq.log import GroupOffset
 from braidmq.model import TAG_HEADER, Topic
@@ -15,6 +18,8 @@ from braidmq.store import TopicChanged
 from contract.harness import BEGAN_MS
 from groups_support import settle
 from simulator.cursor_world import GROUP, INVISIBLE_MS, CursorWorld
+
+HOUR_MS = 3_600_000
 
 
 @pytest.fixture
@@ -162,7 +167,7 @@ async def test_a_suspended_delivery_does_not_count(world: CursorWorld) -> None:
 # Waiting.
 
 
-async def wait_for(world: CursorWorld, **more: object) -> "asyncio.Task[list[Delivered]]":
+async def wait_for(world: CursorWorld, **more: Any) -> "asyncio.Task[list[Delivered]]":
     task = asyncio.create_task(world.receive(wait_s=30.0, **more))
     await settle()
     return task
@@ -260,7 +265,26 @@ async def test_what_failed_comes_again_before_what_is_behind_it(ordered: CursorW
     ordered.cursors.extend(GROUP.name, first.receipt, 100)
     assert await ordered.receive() == []
     await ordered.go_on(101)
-    assert values(await ordered.receive()) == [b"a0", b"a2"]
+    assert values(await ordered.receive()) == [b"a0", b"a1", b"a2"]
+
+
+async def test_what_was_acknowledged_before_its_turn_is_done_with_the_one_before_it(ordered: CursorWorld) -> None:
+    await ordered.write(1, b"a0", b"a1", b"a2", key=b"a")
+    first, second = await ordered.receive(count_max=2)
+    ordered.acknowledge(second.receipt)
+    with pytest.raises(HandleExpired):
+        ordered.acknowledge(second.receipt)
+    ordered.acknowledge(first.receipt)
+    assert values(await ordered.receive()) == [b"a2"]
+
+
+async def test_what_comes_again_for_the_sake_of_another_is_not_counted_as_an_attempt(ordered: CursorWorld) -> None:
+    await ordered.write(1, b"a0", b"a1", key=b"a")
+    first, second = await ordered.receive()
+    ordered.acknowledge(second.receipt)
+    ordered.cursors.extend(GROUP.name, first.receipt, 100)
+    await ordered.go_on(101)
+    assert [delivered.attempt for delivered in await ordered.receive()] == [2, 1]
 
 
 async def test_the_end_of_a_key_ends_the_wait_for_its_next(ordered: CursorWorld) -> None:
@@ -448,16 +472,16 @@ async def test_a_topic_that_is_gone_takes_its_cursors_with_it(world: CursorWorld
     await world.receive()
     await world.peace()
     assert world.rows.changes
-    world.listeners[0](TopicChanged(1, world.topic, None))
+    world.listeners[0](TopicChanged(1, world.orders, None))
     await world.peace()
     assert not world.rows.changes
     assert world.cursors.views(GROUP.name) == []
 
 
 async def test_a_topic_that_grows_is_read_in_its_new_partitions_too(world: CursorWorld) -> None:
-    grown = Topic(id=world.topic.id, name="orders", partition_numbers=(1, 2, 3, 4), retention_ms=-1)
+    grown = Topic(id=world.orders.id, name="orders", partition_numbers=(1, 2, 3, 4), retention_ms=-1)
     await world.log.expand_topic(grown)
-    world.topic = grown
+    world.orders = grown
     waiting = await wait_for(world)
     await world.write(4, b"d")
     assert values(await waiting) == [b"d"]
@@ -502,3 +526,70 @@ async def test_offsets_that_cannot_be_committed_keep_nobody_from_going_on(
     assert len(world.rows.changes[GROUP.name, 1]) < 4, "nothing is kept again and again"
     await world.die()
     assert values(await world.receive()) == [b"b"]
+
+
+def open_cursor(count: int, due_ms: int = 10) -> Cursor:
+    """With so many messages out."""
+    cursor = Cursor(0, renewal_ms=1_000)
+    cursor.look(count, [Found(offset) for offset in range(count)])
+    while (message := cursor.take_ready()) is not None:
+        cursor.give(message, due_ms=due_ms)
+    return cursor
+
+
+def test_very_many_that_are_due_at_once_come_back_in_several_goes() -> None:
+    cursor = open_cursor(2 * EXPIRED_MAX + 1)
+    assert [cursor.expire(10) for _ in range(4)] == [EXPIRED_MAX, EXPIRED_MAX, 1, 0]
+    assert cursor.out_count == 0
+    assert cursor.next_due_ms is None
+
+
+def test_a_message_that_stays_open_keeps_nothing_of_those_that_were_done_behind_it() -> None:
+    cursor = Cursor(0, renewal_ms=1_000)
+    tracemalloc.start()
+    try:
+        for offset in range(50_000):
+            cursor.look(offset + 1, [Found(offset)])
+            message = cursor.take_ready()
+            assert message is not None
+            cursor.give(message, due_ms=43_200_000 + offset)
+            if offset:
+                cursor.acknowledge(message)
+                cursor.take_changes()
+        held_bytes, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (cursor.floor, cursor.open_count, cursor.next_due_ms) == (0, 1, 43_200_000)
+    assert held_bytes < 300_000
+
+
+def test_a_picture_in_parts_knows_what_changes_between_them() -> None:
+    count = 2 * PICTURE_STEP + 1
+    cursor = open_cursor(count)
+    parts = []
+    for nth, part in enumerate(cursor.picture()):
+        parts.append(part)
+        for offset in (nth, count - 1 - nth):
+            message = cursor.find(offset)
+            assert message is not None
+            cursor.acknowledge(message)
+    assert len(parts) == 3
+    cursor.look(count + 1, [Found(count)])
+    known = Cursor.restored([*parts, cursor.take_changes()], renewal_ms=1_000)
+    assert (known.next, known.floor, known.open_count, known.out_count) == (count + 1, 3, count - 5, count - 6)
+    assert known.first_ready() == count
+
+
+async def test_a_group_that_holds_much_is_not_kept_whole_again_and_again() -> None:
+    world = await CursorWorld(limits=CursorLimits(open_max=10_000)).begin()
+    await world.write(1, *[b"x"] * 5_000)
+    batch = await world.receive(count_max=5_000, invisible_ms=HOUR_MS)
+    await world.peace()
+    began = world.rows.kept_bytes
+    for delivered in batch[:300]:
+        world.acknowledge(delivered.receipt)
+        await world.peace()
+    assert world.rows.kept_bytes - began < 300 * 50
+    await world.die()
+    await world.go_on(HOUR_MS)
+    assert world.cursors.counts_out() == {GROUP.name: 4_700}

@@ -280,3 +280,27 @@ async def test_offsets_in_topics_that_are_gone_are_not_copied(world: Tools, orde
     assert await world.tools.clone("g", "h") == []
     assert world.tools.topics("g") == []
     assert {moved.topic for moved in await world.tools.delete("g")} == {""}
+
+
+# What would be.
+
+
+@pytest.mark.parametrize("target", [Target(), Target(end=True), Target(offset=7), Target(shift=-3), Target(shift=99)])
+async def test_a_plan_is_what_a_reset_does_and_moves_nothing(world: Tools, orders: Topic, target: Target) -> None:
+    await world.groups.commit("g", None, {orders.partition_numbers[0]: GroupOffset(4)})
+    planned = await world.tools.plan("g", orders, target)
+    assert world.committed("g", orders) == [4, None, None]
+    assert await world.tools.reset("g", orders, target) == planned
+    assert world.committed("g", orders) == [each.after for each in planned]
+
+
+async def test_a_group_is_shifted_from_where_it_is(world: Tools, orders: Topic) -> None:
+    await world.groups.commit("g", None, {orders.partition_numbers[0]: GroupOffset(4)})
+    assert [each.after for each in await world.tools.plan("g", orders, Target(shift=2))] == [6, 2, 0]
+
+
+async def test_a_plan_says_why_nothing_would_move(world: Tools, orders: Topic) -> None:
+    await assemble(world, world.member("one"))
+    planned = await world.tools.plan("g", orders, Target(end=True))
+    assert [each.after for each in planned] == [10, 5, 0]
+    assert all(isinstance(each.refusal, GroupNotEmpty) for each in planned)

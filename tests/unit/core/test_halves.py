@@ -1,8 +1,9 @@
 """Half messages: committed once, rolled back for good, asked for, parked, and never lost."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -361,6 +362,26 @@ async def test_a_commit_within_a_moment_does_not_wait_for_the_store(place: Place
     assert place.bodies(topic) == [b"half"], "once"
     assert place.producers.asked == []
     assert place.half_rows.by_id == {}
+
+
+async def test_the_rows_of_many_that_end_at_once_are_removed_once(
+    place: Place, topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handles = [await prepare(place, topic, b"%d" % number) for number in range(32)]
+    removed: list[UUID] = []
+    delete = place.half_rows.delete
+
+    async def count(ids: Iterable[UUID]) -> None:
+        lot = list(ids)
+        removed.extend(lot)
+        await asyncio.sleep(0)  # as a database, which takes its time
+        await delete(lot)
+
+    monkeypatch.setattr(place.half_rows, "delete", count)
+    await asyncio.gather(*(place.halves.end(handle, commit=True, group=GROUP) for handle in handles))
+    await settle()
+    assert not place.half_rows.by_id
+    assert len(removed) == len(set(removed)) == len(handles)
 
 
 async def test_a_rollback_within_a_moment_is_kept_before_it_is_answered(place: Place, topic: Topic) -> None:

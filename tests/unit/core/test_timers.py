@@ -1,5 +1,6 @@
 """Delayed messages: in their topic at their time, not before, and once; taken back; never lost."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -25,9 +26,10 @@ from groups_support import settle
 MINUTE_MS = 60_000
 
 
-@pytest.fixture
-async def place() -> AsyncIterator[Place]:
-    place = Place(CountedLog)
+@pytest.fixture(params=[False, True], ids=["alone", "shared"])
+async def place(request: pytest.FixtureRequest) -> AsyncIterator[Place]:
+    """With a store that only this node uses, or one that others may use, too."""
+    place = Place(CountedLog, is_shared=request.param)
     await place.start()
     yield place
     await place.close()
@@ -126,8 +128,8 @@ async def test_many_at_once_share_appends_and_come_in_order(place: Place, topic:
     log_of(place).appends = 0
     await place.clock.advance(1000)
     assert place.bodies(topic) == [b"%d" % number for number in range(600)]
-    assert log_of(place).appends == 3
-    assert log_of(place).batches == 3
+    assert log_of(place).appends == 2
+    assert log_of(place).batches == 2
 
 
 async def test_what_does_not_fit_one_batch_of_the_topic_goes_in_several(place: Place) -> None:
@@ -173,6 +175,26 @@ async def test_after_the_delivery_it_is_too_late(place: Place, topic: Topic) -> 
     await place.clock.advance(1000)
     with pytest.raises(TooLateToRecall):
         await place.timers.recall(handle)
+
+
+async def test_while_it_is_being_delivered_it_is_too_late(
+    place: Place, topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handle = await delay(place, topic, b"yes", 1000)
+    goes_on, deliver = asyncio.Event(), place.delivery.deliver
+
+    async def deliver_slowly(parcels: Any) -> Any:
+        await goes_on.wait()
+        return await deliver(parcels)
+
+    monkeypatch.setattr(place.delivery, "deliver", deliver_slowly)
+    await place.clock.advance(1000)
+    with pytest.raises(TooLateToRecall):
+        await place.timers.recall(handle)
+    goes_on.set()
+    await settle()
+    assert place.bodies(topic) == [b"yes"]
+    assert not place.timer_rows.by_id
 
 
 async def test_what_may_have_been_appended_cannot_be_recalled(place: Place, topic: Topic) -> None:

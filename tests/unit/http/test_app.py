@@ -14,6 +14,7 @@ from braidmq.model.errors import StorageFull, UnknownTopic
 from braidmq.protocols.http._app import build_app
 from braidmq.protocols.http._needs import needs
 from braidmq.protocols.http._services import HttpServices
+from braidmq.protocols.http.controllers import CONTROLLERS
 
 OPEN = needs(Action.PROBE, ResourceKind.NODE)
 BODY_BYTES_MAX = 100
@@ -52,7 +53,7 @@ NODES = [
 
 def client_with(*handlers: HTTPRouteHandler) -> TestClient:  # type: ignore[type-arg]
     services = HttpServices("n", "1", Health(), [], NODES.copy)
-    app, _ = build_app(services, body_bytes_max=BODY_BYTES_MAX, more_controllers=handlers)
+    app, _ = build_app(services, body_bytes_max=BODY_BYTES_MAX, controllers=[*CONTROLLERS, *handlers])
     return TestClient(app, raise_server_exceptions=False)
 
 

@@ -44,7 +44,7 @@ async def exchange(address: Address, request: bytes) -> bytes:
 
 
 def get(path: str) -> bytes:
-    return f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode()
+    return f"GET {path} HTTP/1.1\r\nhost: localhost\r\nConnection: close\r\n\r\n".encode()
 
 
 async def test_port_0_takes_a_free_port_and_tells_which() -> None:

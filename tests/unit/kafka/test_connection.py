@@ -24,6 +24,7 @@ class Home:
 
     def __init__(self, buffer_bytes_max: int = 8 * MIB) -> None:
         self.services = cast("KafkaServices", None)
+        self.audited: frozenset[int] = frozenset()
         self.memory = RequestMemory(buffer_bytes_max)
         self.requests: Counter[int] = Counter()
         self.request_bytes_max = 4 * MIB

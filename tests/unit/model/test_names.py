@@ -14,7 +14,8 @@ from braidmq.model import (
     dead_letter_topic_name,
     retry_topic_name,
 )
-from braidmq.model.errors import InvalidName
+from braidmq.model.errors import InvalidLiteTopic, InvalidName
+from braidmq.model.names import is_internal, lite_topic_name, read_lite_topic_name
 
 ALPHABET = string.ascii_letters + string.digits + "._-%|"
 CHECKS = pytest.mark.parametrize("check", [check_topic_name, check_instance_name])
@@ -74,3 +75,28 @@ def test_a_groups_own_topics_are_named_after_it() -> None:
 def test_a_group_that_no_topic_can_be_named_after_is_told_so(group: str) -> None:
     with pytest.raises(InvalidName):
         retry_topic_name(group)
+
+
+@given(st.from_regex(r"[A-Za-z0-9._%|-]{1,120}", fullmatch=True), st.from_regex(r"[A-Za-z0-9_-]{1,64}", fullmatch=True))
+def test_a_lite_topic_is_read_from_the_name_of_its_topic(parent: str, lite: str) -> None:
+    name = lite_topic_name(parent, lite)
+    assert check_topic_name(name) == name
+    assert read_lite_topic_name(name) == (parent, lite)
+    assert is_internal(name)
+
+
+@pytest.mark.parametrize("name", ["orders", "%LITE%", "%LITE%orders", "%LITE%|d1", "%LITE%orders|", "%LITE%orders|d.1"])
+def test_other_topics_are_no_lite_topics(name: str) -> None:
+    assert read_lite_topic_name(name) is None
+
+
+@pytest.mark.parametrize("lite", ["", " ", "d 1", "d.1", "d|1", "d%1", "*", "d1\n", "\u00fc", "\ud800", "d" * 65])
+def test_names_that_no_lite_topic_can_have_are_refused(lite: str) -> None:
+    with pytest.raises(InvalidLiteTopic):
+        lite_topic_name("devices", lite)
+
+
+def test_a_parent_whose_name_leaves_no_room_is_told_so() -> None:
+    assert lite_topic_name("p" * 178, "d" * 64)
+    with pytest.raises(InvalidLiteTopic, match="249"):
+        lite_topic_name("p" * 179, "d" * 64)

@@ -61,9 +61,9 @@ def topic_with(texts: dict[str, str]) -> Topic:
     return Topic(id=uuid4(), name="orders", partition_numbers=(1,), **fields_of(texts)._asdict())
 
 
-def test_every_setting_that_kafka_4_lists_is_listed_and_one_of_ours() -> None:
+def test_every_setting_that_kafka_4_lists_is_listed_and_those_of_the_archive() -> None:
     listed = [setting.name for setting in TOPIC_SETTINGS.values() if setting.listed]
-    assert listed == ["braid.archive", *KAFKA_4_NAMES]
+    assert listed == ["braid.archive", "braid.archive.retention.ms", *KAFKA_4_NAMES]
 
 
 @pytest.mark.parametrize("name", TOPIC_SETTINGS)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from braidmq.core.cursors import Receipt
+from braidmq.core.cursors import Receipt, read_receipt, write_receipt
 from braidmq.model import BraidError, errors
 from braidmq.model.errors import InvalidHandle
 from braidmq.protocols.rocketmq_grpc.codes import Code, Refused, code_of, status_of
-from braidmq.protocols.rocketmq_grpc.messages import duration, ms_of, read_receipt, write_receipt
+from braidmq.protocols.rocketmq_grpc.messages import duration, ms_of
 
 ALL = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, BraidError)]
 LONGS = st.integers(0, 2**63 - 1)

@@ -40,8 +40,8 @@ def test_a_flag_beats_the_environment_which_beats_the_file(file: Path) -> None:
         ("[log]\nfluch = 1", "there is no key 'fluch' in [log]; did you mean flush?"),
         ("[lgo]\nflush = 1", "there is no section [lgo]; did you mean log?"),
         (
-            "[fruit]\nlisten = 'x'",
-            "there is no section [fruit]; known are: node, log, store, topics, timers, halves, groups, trace, query",
+            "[zzz]\nlisten = 'x'",
+            "there is no section [zzz]; known are: node, log, store, topics, timers, halves, groups, trace, query",
         ),
         ("[kafka]\nlisten = 'h:1 as'", "kafka.listen cannot be 'h:1 as'; it is HOST:PORT or HOST:PORT as HOST:PORT"),
         ("log = 1", "log is a section; write [log] and its keys below"),

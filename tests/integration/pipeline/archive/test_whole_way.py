@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 
+import httpx
 import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -17,7 +18,7 @@ from braidmq.protocols.rocketmq.codec.messages import write_properties
 from rocketmq_peer import Peer
 from running_node import RunningNode
 
-KAFKA, IN_TRANSACTIONS, ROCKETMQ = 100_000, 50_000, 50_000
+KAFKA, IN_TRANSACTIONS, ROCKETMQ, HTTP = 90_000, 50_000, 40_000, 20_000
 PARTITIONS = 4
 BATCH = 500
 
@@ -71,6 +72,20 @@ async def sent_by_rocketmq(node: RunningNode, topic: str) -> list[bytes]:
     return bodies
 
 
+def sent_by_http(node: RunningNode, topic: str) -> list[bytes]:
+    bodies = [b"http %d" % at for at in range(HTTP)]
+    with httpx.Client(base_url=f"{node.url}/api/v1", timeout=60) as client:
+        for first in range(0, HTTP, BATCH):
+            messages = [
+                {"body": body.decode(), "id": f"H{first + at}", "tag": "web"}
+                for at, body in enumerate(bodies[first : first + BATCH])
+            ]
+            answer = client.post(f"/topics/{topic}/messages", json={"messages": messages})
+            assert answer.status_code == 200, answer.text
+            assert not any(result["error"] for result in answer.json()["results"])
+    return bodies
+
+
 def archive_all(spark: SparkSession, node: RunningNode, path: str, *topics: str) -> None:
     query = archive.start(spark, bootstrap=node.bootstrap, path=path, topics=topics, trigger="once")
     query.awaitTermination()
@@ -91,8 +106,8 @@ def test_two_hundred_thousand_messages_go_all_the_way(
     topic = make_topic(PARTITIONS, **{"braid.archive": "required"})
     into = make_topic(PARTITIONS)
     sent = sent_by_kafka(node, topic) + sent_in_transactions(node, topic)
-    sent += asyncio.run(sent_by_rocketmq(node, topic))
-    assert len(sent) == KAFKA + IN_TRANSACTIONS + ROCKETMQ
+    sent += asyncio.run(sent_by_rocketmq(node, topic)) + sent_by_http(node, topic)
+    assert len(sent) == KAFKA + IN_TRANSACTIONS + ROCKETMQ + HTTP == 200_000
     archive_all(spark, node, archive_path, topic)
     assert bodies_of(archive_path, topic) == Counter(sent)
 
@@ -107,10 +122,13 @@ def test_two_hundred_thousand_messages_go_all_the_way(
         ("K7", b"kafka 7"),
         (f"K{KAFKA - 1}", b"kafka %d" % (KAFKA - 1)),
         ("R4711", b"rocketmq 4711"),
+        ("H1234", b"http 1234"),
     ):
         assert [each.value for each in archive.find(archive_path, id=message_id)] == [body]
     (found,) = archive.find(archive_path, id="R1")
     assert (found.protocol, found.tag) == ("rocketmq", "paid")
+    (found,) = archive.find(archive_path, id="H1")
+    assert found.tag == "web"
     assert len(archive.find(archive_path, key="order-5", limit=1000)) == KAFKA // 1000
 
     replayed = archive.replay(archive_path, topic=topic, into=into, bootstrap=node.bootstrap)

@@ -6,6 +6,7 @@ import pytest
 
 from braidmq.core.groups import GroupKind, GroupLimits, GroupState, Leaver, MemberIdentity, Pulse
 from braidmq.log import GroupOffset
+from braidmq.model import Group
 from braidmq.model.errors import (
     BraidError,
     EpochFenced,
@@ -24,6 +25,7 @@ from braidmq.model.errors import (
     UnknownGroup,
     UnknownMember,
 )
+from braidmq.model.group_settings import CONSUME, OFF
 from groups_support import Holder, World, assemble, converge, settle
 
 
@@ -531,3 +533,41 @@ async def test_what_is_built_on_a_change_that_was_not_kept_is_not_told(world: Wo
     await converge(one, two)
     assert one.held | two.held == numbers(world)
     assert one.held.isdisjoint(two.held)
+
+
+# Pausing.
+
+
+def paused(name: str, *, is_paused: bool = True) -> Group:
+    return Group(name=name, settings={CONSUME: OFF} if is_paused else {})
+
+
+async def test_members_of_a_paused_group_give_up_everything_and_get_it_back(world: World) -> None:
+    one, two = Holder(world, "one"), Holder(world, "two")
+    await one.join()
+    await two.join()
+    await converge(one, two)
+    world.directory.save_group(paused("g"))
+    await converge(one, two)
+    assert one.held | two.held == frozenset()
+    world.directory.save_group(paused("g", is_paused=False))
+    await converge(one, two)
+    assert one.held | two.held == numbers(world)
+
+
+async def test_a_member_that_joins_a_paused_group_waits(world: World) -> None:
+    world.directory.save_group(paused("g"))
+    one = Holder(world, "one")
+    await one.join()
+    assert one.held == frozenset()
+    world.directory.save_group(paused("other"))
+    await one.beat()
+    assert one.held == frozenset()
+
+
+async def test_a_group_is_still_paused_after_a_restart(world: World) -> None:
+    world.directory.save_group(paused("g"))
+    await world.crash()
+    one = Holder(world, "one")
+    await one.join()
+    assert one.held == frozenset()

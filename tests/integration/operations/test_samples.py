@@ -1,0 +1,91 @@
+"""Figures of the last day, of a node that works."""
+
+from typing import Any
+
+import httpx
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+
+from braidmq.node import Node
+from inside_node import StartNode
+from kafka_support import bootstrap
+
+
+async def series(api: httpx.AsyncClient, **ask: Any) -> dict[str, list[list[float]]]:
+    answer = await api.get("/samples", params=ask)
+    assert answer.status_code == 200, answer.text
+    return {each["name"]: each["points"] for each in answer.json()["series"]}
+
+
+async def send(producer: AIOKafkaProducer, count: int, topic: str = "orders") -> None:
+    for _ in range(count):
+        await producer.send_and_wait(topic, b"x" * 100)
+
+
+async def read_some(node: Node, count: int, topic: str = "orders") -> None:
+    """A group reads so many, says so, and leaves."""
+    consumer = AIOKafkaConsumer(
+        topic,
+        bootstrap_servers=bootstrap(node),
+        group_id="billing",
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+    )
+    await consumer.start()
+    for _ in range(count):
+        await consumer.getone()
+    await consumer.commit()
+    await consumer.stop()
+
+
+async def test_what_comes_and_goes_is_told_by_protocol_topic_and_group(
+    node: Node, api: httpx.AsyncClient, producer: AIOKafkaProducer
+) -> None:
+    await node.topics.create("orders", partitions=1)
+    await node.desk.sampler.turn(closely=True)
+    await send(producer, 30)
+    await read_some(node, 10)
+    await node.lags.look()
+    await node.desk.sampler.turn(closely=True)
+    of_node = await series(api)
+    assert of_node["messages_in.kafka"][-1][1] > 0
+    assert of_node["messages_in"][-1][1] == of_node["messages_in.kafka"][-1][1]
+    assert of_node["messages_out.kafka"][-1][1] > 0
+    assert of_node["lag"][-1][1] == 20
+    assert of_node["connections.kafka"][-1][1] >= 1
+    assert of_node["storage_bytes"][-1][1] >= 3_000
+    assert of_node["memory_bytes"][-1][1] > 10 << 20
+    assert 0 < of_node["disk_free_bytes"][-1][1] <= of_node["disk_total_bytes"][-1][1]
+    of_topic = await series(api, topic="orders")
+    assert of_topic["messages_in"][-1][1] > 0
+    assert of_topic["bytes_in"][-1][1] > of_topic["messages_in"][-1][1] * 100
+    assert of_topic["size_bytes"][-1][1] >= 3_000
+    of_group = await series(api, group="billing")
+    assert of_group["lag"][-1][1] == 20
+    assert of_group["oldest_ms"][-1][1] >= 0
+
+
+async def test_what_is_idle_is_not_kept_and_names_choose(node: Node, api: httpx.AsyncClient) -> None:
+    await node.topics.create("quiet", partitions=1)
+    await node.desk.sampler.turn(closely=True)
+    assert await series(api, topic="quiet") == {}
+    assert list(await series(api, names="lag,memory_bytes")) == ["lag", "memory_bytes"]
+    answer = (await api.get("/samples")).json()
+    assert set(answer["names"]) >= {"messages_in", "lag", "disk_free_bytes"}
+
+
+async def test_what_cannot_be_asked_is_refused_with_the_reason(api: httpx.AsyncClient) -> None:
+    both = await api.get("/samples", params={"topic": "a", "group": "b"})
+    assert (both.status_code, both.json()["code"]) == (400, "invalid_request")
+    backwards = await api.get("/samples", params={"from_ms": 10, "until_ms": 5})
+    assert "from_ms must be before until_ms" in backwards.json()["detail"]
+    assert (await api.get("/samples", params={"step_s": -1})).status_code == 400
+
+
+async def test_samples_outlive_the_node(start_node: StartNode) -> None:
+    node = await start_node()
+    sight = await node.desk.sampler.turn()
+    await node.stop()
+    node = await start_node()
+    async with httpx.AsyncClient(base_url=f"http://{node.addresses['http'][0]}/api/v1") as api:
+        kept = await series(api, names="memory_bytes")
+    assert [sight.at_ms, sight.node["memory_bytes"]] in kept["memory_bytes"]
