@@ -11,7 +11,6 @@ from typing import Any, Final
 from braidmq.cli._api import path_of
 from braidmq.cli._call import Call
 from braidmq.cli._times import time_ms
-from braidmq.model import BraidError
 from braidmq.model.errors import InvalidSetting
 
 PULL_MAX: Final = 500
@@ -71,7 +70,7 @@ class Reading:
                     for item in pulled["items"]:
                         coming.put(item)
                     offsets[partition] = pulled["next_offset"]
-        except BraidError as error:
+        except Exception as error:  # whatever it was, who follows is told; after its end, nobody listens
             coming.put(error)
 
     def _pull(self, partition: int, offset: int, *, wait_s: float = 0.0) -> Any:
