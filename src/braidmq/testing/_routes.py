@@ -276,7 +276,8 @@ def _acknowledged(group: MemoryGroup, receipt: str, now_ms: int) -> ReceiptResul
 def _group_detail(group: MemoryGroup) -> dict[str, Any]:
     """As much of a group as is known here."""
     figures = {"members": 0, "topics": 0, "lag": 0, "oldest_ms": None, "rate_out": 0.0, "in_flight": 0}
-    lists: dict[str, Any] = {"protocols": [], "topic_names": [], "paused_for": [], "members_not_paused": 0}
+    lists: dict[str, Any] = {"protocols": [], "topic_names": [], "paused_for": []}
+    counts = {"members_not_paused": 0, "redelivered": 0}
     said = {"name": group.name, "attempts_max": group.attempts_max, "ordered": group.ordered, "paused": group.paused}
     known = {"state": "empty", "internal": False, "instance": "default", "broadcast": False, "kept": True}
-    return {**figures, **lists, **said, **known, "settings": {}}
+    return {**figures, **lists, **counts, **said, **known, "settings": {}}

@@ -110,7 +110,6 @@ class Cursor:
         self._lanes_out: dict[int, int] = {}
         """How many messages of a lane are with receivers."""
         self._changed: set[int] = set()
-        self.redelivered = 0
 
     # What it looks like.
 
@@ -220,8 +219,6 @@ class Cursor:
         self, message: OpenMessage, due_ms: int, *, holder: Holder | None = None, renewed_until_ms: int = 0
     ) -> None:
         """The message is with a receiver until then."""
-        if message.attempts:
-            self.redelivered += 1
         message.attempts += 1
         message.holder = holder
         message.renewed_until_ms = renewed_until_ms

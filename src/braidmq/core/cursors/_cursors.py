@@ -19,6 +19,7 @@ import structlog
 
 from braidmq.core.cursors._cursor import Cursor, OpenMessage
 from braidmq.core.cursors._ears import Attention, Ears, OnNews, wait_for_news
+from braidmq.core.cursors._figures import Remains, Tally, lag_of
 from braidmq.core.cursors._keeping import Keeping, Kept, Offsets, Place, Rows
 from braidmq.core.cursors._line import Line
 from braidmq.core.cursors._parts import Part, Readers, found_in, group_of_retry_name, own_retry_name
@@ -129,14 +130,15 @@ class Cursors:
         self._began_ms = clock.now_ms() - clock.passed_ms()
         self._keeping = Keeping(rows, offsets, clock)
         self._kept = self._keeping.kept
-        self._shelf = Shelf(log, resets, self._keeping, self.limits, self._count_lost)
+        self._tally = Tally()
+        self._remains = Remains(log, self._kept)
+        self._shelf = Shelf(log, resets, self._keeping, self.limits, self._tally)
         self._reach = Reach(catalog, log, readers)
         self._lines: dict[tuple[str, UUID], Line] = {}
         self._ears = Ears(log)
         self._remembered: OrderedDict[tuple[str, str], list[Delivered]] = OrderedDict()
         self._burials: set[asyncio.Task[None]] = set()
         self._closing = False
-        self._counts = dict.fromkeys(_COUNTERS, 0)
         self._unsubscribe = catalog.subscribe(self._heed)
 
     async def open(self) -> None:
@@ -152,6 +154,7 @@ class Cursors:
         self._ears.tell_all()
         if self._burials:
             await asyncio.wait(self._burials)
+        await self._remains.close()
         await self._keeping.close()
 
     def now_ms(self) -> int:
@@ -236,7 +239,7 @@ class Cursors:
         """The message is done. Raises InvalidHandle, HandleExpired."""
         kept, message = self._message_of(group, receipt)
         self._end(Place(group, receipt.number), kept, message, kept.cursor.acknowledge)
-        self._counts["acknowledged"] += 1
+        self._tally.acknowledged[group] += 1
 
     def extend(self, group: str, receipt: Receipt, invisible_ms: int, *, counts: bool = True) -> Receipt:
         """The message is nobody else's for so long from now on; then it is given out again. Whoever goes on working on
@@ -331,11 +334,11 @@ class Cursors:
     def lag(self, group: str, topic: Topic) -> int:
         """How many messages of the topic the group has not done; see `CursorView.lag`."""
         found = ((number, self._kept.get(Place(group, number))) for number in topic.partition_numbers)
-        return sum(
-            kept.cursor.open_count + max(self._log.bounds(number).stable - kept.cursor.next, 0)
-            for number, kept in found
-            if kept is not None
-        )
+        return sum(lag_of(self._log, number, kept) for number, kept in found if kept is not None)
+
+    def redelivered(self, group: str) -> int:
+        """How many messages were given to receivers again since the node began."""
+        return self._tally.redelivered[group]
 
     def numbers(self, group: str, topic: Topic) -> tuple[int, ...]:
         """The partitions that receivers of the topic may be given messages of."""
@@ -347,21 +350,16 @@ class Cursors:
         return (0 if line is None else len(line)) + self._ears.count(group, topic.id)
 
     def metrics(self) -> Iterator[Metric]:
-        """What is open, for each group, and what was done on this node."""
-        for name, text in _COUNTERS.items():
-            yield Metric(f"braid_cursors_{name}", MetricKind.COUNTER, text, self._counts[name])
+        """What was done for each group on this node, and what is left to do."""
+        yield from self._tally.metrics()
         waiting = sum(map(len, self._lines.values())) + len(self._ears)
         yield Metric("braid_cursors_receivers", MetricKind.GAUGE, "Receivers that wait for messages.", waiting)
-        for group, count in self._shelf.open_counts.items():
-            labels = {"group": group}
-            yield Metric("braid_cursors_open", MetricKind.GAUGE, "Messages given out and not done.", count, labels)
+        yield from self._remains.metrics(self._clock.now_ms())
 
     def _view(self, place: Place, kept: Kept) -> CursorView:
         cursor = kept.cursor
         end = self._log.bounds(place.number).stable
-        return CursorView(
-            place.number, cursor.floor, cursor.next, end, cursor.open_count, cursor.out_count, cursor.redelivered
-        )
+        return CursorView(place.number, cursor.floor, cursor.next, end, cursor.open_count, cursor.out_count)
 
     # Giving out.
 
@@ -459,13 +457,13 @@ class Cursors:
             record = await self._record(place.number, message.offset, at_hand, count_max, committed=ask.committed)
         if record is None:
             self._end(place, kept, message, kept.cursor.finish)
-            self._count_lost(1)
+            self._tally.lost[place.group] += 1
             return
         receipt = self._seals.receipt(place.group, place.number, message.offset, message.serial)
         bag.put(Delivered(receipt, part.partition, record, message.earlier + message.attempts, part.topic.name))
-        self._counts["delivered"] += 1
+        self._tally.delivered[place.group] += 1
         if message.attempts > 1:
-            self._counts["redelivered"] += 1
+            self._tally.redelivered[place.group] += 1
         elif part.is_retry:
             offset = message.offset
             self._tracer.note_range(TraceKind.DELIVERED, place.group, place.number, offset, offset + 1, ask.client)
@@ -543,9 +541,6 @@ class Cursors:
         found = self._catalog.group(DEFAULT_INSTANCE, group)
         return (found or Group(name=group)).attempts_max + 1
 
-    def _count_lost(self, count: int) -> None:
-        self._counts["lost"] += count
-
     # Asking again.
 
     def again(self, ask: Ask) -> list[Delivered]:
@@ -593,7 +588,7 @@ class Cursors:
                 place.group, place.number, message.offset, delay_ms=-1, attempts=message.earlier + message.attempts
             )
         except (UnknownMessage, OffsetOutOfRange):
-            self._count_lost(1)
+            self._tally.lost[place.group] += 1
         except BraidError:
             if message.serial == serial:
                 kept.cursor.extend(message, self.now_ms() + BURY_RETRY_MS)
@@ -602,7 +597,7 @@ class Cursors:
             raise
         if self._kept.get(place) is kept and kept.cursor.find(message.offset) is message:
             self._end(place, kept, message, kept.cursor.finish)
-            self._counts["buried"] += 1
+            self._tally.buried[place.group] += 1
 
     # Receipts.
 
@@ -629,6 +624,7 @@ class Cursors:
     def forget_group(self, group: str) -> None:
         """Where the group was, and what its receivers have, counts no more."""
         self._shelf.forget([place for place in self._kept if place.group == group])
+        self._tally.forget(group)
 
     def forget(self, group: str, numbers: Iterable[int]) -> None:
         """As `forget_group`, in these partitions."""
@@ -686,12 +682,3 @@ class Cursors:
             if group == name:
                 line.tell()
         self._ears.tell_all(name)
-
-
-_COUNTERS: Final = {
-    "delivered": "Messages that were given to receivers.",
-    "redelivered": "Messages that were given to receivers again.",
-    "acknowledged": "Messages that receivers have acknowledged.",
-    "buried": "Messages that went to dead letters after their last attempt, or at a receiver's word.",
-    "lost": "Messages that the log let go of before their group had done them.",
-}

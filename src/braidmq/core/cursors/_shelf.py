@@ -1,9 +1,10 @@
 """The cursors of all groups, each at its place: made when a group first comes, moved when somebody wants it elsewhere,
 dropped with its group or topic; and how many messages each group has open."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from braidmq.core.cursors._cursor import Cursor
+from braidmq.core.cursors._figures import Tally
 from braidmq.core.cursors._keeping import Keeping, Kept, Place
 from braidmq.core.cursors._parts import Part
 from braidmq.core.cursors._words import Ask, Beginning, CursorLimits
@@ -13,16 +14,14 @@ from braidmq.log import Log
 
 
 class Shelf:
-    """`lost` is told how many messages the log let go of before their group had done them."""
+    """`tally` is told of messages that the log let go of before their group had done them."""
 
-    def __init__(
-        self, log: Log, resets: ResetBoard, keeping: Keeping, limits: CursorLimits, lost: Callable[[int], None]
-    ) -> None:
+    def __init__(self, log: Log, resets: ResetBoard, keeping: Keeping, limits: CursorLimits, tally: Tally) -> None:
         self._log = log
         self._resets = resets
         self._keeping = keeping
         self._limits = limits
-        self._lost = lost
+        self._tally = tally
         self._open_counts: dict[str, int] = {}
 
     async def load(self) -> None:
@@ -80,7 +79,7 @@ class Shelf:
 
     def _drop_below(self, place: Place, kept: Kept, start: int) -> None:
         gone = kept.cursor.drop_below(start)
-        self._lost(gone)
+        self._tally.lost[place.group] += gone
         self.count_open(place.group, -gone)
         self._keeping.changed(place, kept)
 

@@ -92,7 +92,6 @@ class CursorView(NamedTuple):
     end: int
     open: int
     out: int
-    redelivered: int
 
     @property
     def lag(self) -> int:

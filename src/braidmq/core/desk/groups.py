@@ -77,6 +77,7 @@ class GroupDetail(GroupItem, frozen=True, kw_only=True):
     paused_for: Annotated[
         list[str], Meta(description="Where it is paused: whose members are given nothing. Others go on.")
     ]
+    redelivered: Annotated[int, Meta(description="Messages that receivers were given again, since the node began.")]
     members_not_paused: Annotated[
         int, Meta(description="Where it is paused: members that go on reading, those of Kafka's classic protocol.")
     ]
@@ -191,6 +192,7 @@ class GroupsDesk:
             topic_names=[topic.name for topic in self._offsets.topics(name, instance)],
             kept=known.kept is not None,
             paused_for=list(PAUSED_FOR) if _is_paused(group) else [],
+            redelivered=self._cursors.redelivered(name),
             members_not_paused=self._clients.unpausable(name) if _is_paused(group) else 0,
         )
 

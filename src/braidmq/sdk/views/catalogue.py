@@ -58,6 +58,7 @@ class GroupDetail(GroupItem, frozen=True, kw_only=True):
     topic_names: list[str]
     kept: bool
     paused_for: list[str]
+    redelivered: int
     members_not_paused: int
 
 
