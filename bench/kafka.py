@@ -351,7 +351,7 @@ def _node_command(data: Path, port: int, flush: str, ready_file: Path | None = N
     kafka = f"127.0.0.1:{port}"
     return [
         sys.executable, "-m", "braidmq", "up", "--data", str(data), "--flush", flush,
-        "--http", "127.0.0.1:0", "--kafka", kafka, "--rocketmq", "off", "--rocketmq-grpc", "off",
+        "--http", "127.0.0.1:0", "--kafka", kafka, "--rocketmq", "off", "--grpc", "off",
         *more,
     ]  # fmt: skip
 

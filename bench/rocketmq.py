@@ -120,7 +120,7 @@ def measure_memory(ours: Side, peer: Side) -> Figure:
 
 @contextmanager
 def our_side(folder: Path, flush: str) -> Iterator[Side]:
-    with our_node(folder, flush, "--rocketmq", "127.0.0.1:0", "--rocketmq-grpc", "off") as (pid, places):
+    with our_node(folder, flush, "--rocketmq", "127.0.0.1:0", "--grpc", "off") as (pid, places):
         yield Side(flush, places["rocketmq"], (pid,))
 
 

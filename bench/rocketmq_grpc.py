@@ -197,7 +197,7 @@ MEASURES = {"send": measure_send, "consume": measure_consume, "redelivery": meas
 @contextmanager
 def our_side(folder: Path) -> Iterator[tuple[Side, str]]:
     """The node, and where it is a name server."""
-    listeners = ("--rocketmq", "127.0.0.1:0", "--rocketmq-grpc", "127.0.0.1:0", "--set", "rocketmq.vip=off")
+    listeners = ("--rocketmq", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--set", "rocketmq.vip=off")
     with our_node(folder, "interval", *listeners) as (pid, places):
         yield Side("our node", places["rocketmq_grpc"], (pid,)), places["rocketmq"]
 

@@ -41,7 +41,7 @@ class RunningNode:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("BRAID_")}
         self._out, self._err = (folder / "out").open("w+"), (folder / "err").open("w+")
         command = [sys.executable, "-m", "braidmq", "up", "--ready-file", str(self.ready_file), *arguments]
-        for listener in ("--rocketmq", "--rocketmq-grpc"):
+        for listener in ("--rocketmq", "--grpc"):
             if not any(argument.partition("=")[0] == listener for argument in arguments):
                 command += [listener, "off"]
         self.process = subprocess.Popen(

@@ -82,7 +82,7 @@ class Node:
     """A `braid up` of its own, and what it printed."""
 
     def __init__(self, folder: Path) -> None:
-        listen = [f"--{name}=127.0.0.1:0" for name in ("http", "kafka", "rocketmq", "rocketmq-grpc")]
+        listen = [f"--{name}=127.0.0.1:0" for name in ("http", "kafka", "rocketmq", "grpc")]
         ready = folder / "ready.json"
         self._out = folder / "out"
         command = [*_braid(), "up", "--data", str(folder / "data"), "--ready-file", str(ready), *listen]

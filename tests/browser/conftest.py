@@ -31,7 +31,7 @@ def browser(require_tool: Callable[[str, str], Path]) -> Iterator[Browser]:
 def node(wait_for: WaitFor) -> Iterator[RunningNode]:
     """A node with every protocol, as `braid up` starts it."""
     with tempfile.TemporaryDirectory() as folder:
-        listen = [f"--{name}=127.0.0.1:0" for name in ("http", "kafka", "rocketmq", "rocketmq-grpc")]
+        listen = [f"--{name}=127.0.0.1:0" for name in ("http", "kafka", "rocketmq", "grpc")]
         started = RunningNode(Path(folder), ["--data", f"{folder}/data", *listen], {}, wait_for)
         yield started.wait_ready()
         started.clean_up()

@@ -43,7 +43,7 @@ def rocketmq_broker(tmp_path_factory: pytest.TempPathFactory, wait_for: WaitFor)
     folder = tmp_path_factory.mktemp("rocketmq-broker")
     arguments = ["--data", str(folder / "data"), "--flush", "interval"]
     arguments += ["--http", "127.0.0.1:0", "--kafka", "127.0.0.1:0"]
-    arguments += ["--rocketmq", "127.0.0.1:0", "--rocketmq-grpc", "127.0.0.1:0"]
+    arguments += ["--rocketmq", "127.0.0.1:0", "--grpc", "127.0.0.1:0"]
     arguments += ["--set", "rocketmq_grpc.auto_create=on"]
     environment = {"BRAID_ROCKETMQ_BROKER_LISTEN": f"127.0.0.1:{free_port_above_another()}"}
     node = RunningNode(folder, arguments, environment, wait_for).wait_ready()

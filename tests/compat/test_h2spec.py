@@ -16,7 +16,7 @@ TESTS_MIN = 145
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory, wait_for: WaitFor) -> Iterator[RunningNode]:
     folder: Path = tmp_path_factory.mktemp("h2spec")
-    arguments = ["--data", str(folder / "data"), "--http=off", "--kafka=off", "--rocketmq-grpc=127.0.0.1:0"]
+    arguments = ["--data", str(folder / "data"), "--http=off", "--kafka=off", "--grpc=127.0.0.1:0"]
     started = RunningNode(folder, arguments, {}, wait_for)
     yield started.wait_ready()
     started.clean_up()

@@ -50,7 +50,7 @@ async def prepare(name_server: str, prefix: str) -> None:
 def grpc_broker(tmp_path_factory: pytest.TempPathFactory, wait_for: WaitFor) -> Iterator[RunningNode]:
     folder = tmp_path_factory.mktemp("grpc-broker")
     arguments = ["--data", str(folder / "data"), "--http", "off", "--kafka", "off", "--flush", "interval"]
-    arguments += ["--rocketmq", "127.0.0.1:0", "--rocketmq-grpc", "127.0.0.1:0"]
+    arguments += ["--rocketmq", "127.0.0.1:0", "--grpc", "127.0.0.1:0"]
     for text in (
         "rocketmq.vip=off",
         "rocketmq_grpc.auto_create=on",

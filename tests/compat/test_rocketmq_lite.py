@@ -94,7 +94,7 @@ class Broker:
 
     def _start(self, grpc: str) -> RunningNode:
         arguments = ["--data", str(self._folder / "data"), "--http", "127.0.0.1:0", "--kafka", "off"]
-        return RunningNode(self._folder, [*arguments, "--rocketmq-grpc", grpc], {}, self._wait_for).wait_ready()
+        return RunningNode(self._folder, [*arguments, "--grpc", grpc], {}, self._wait_for).wait_ready()
 
     def kill_and_start(self) -> None:
         address = self.node.grpc_address

@@ -18,7 +18,7 @@ KEPT_BEFORE_KILL = 200
 
 def start(folder: Path, wait_for: WaitFor) -> RunningNode:
     arguments = ["--data", str(folder / "data"), "--http", "127.0.0.1:0", "--kafka", "off"]
-    return RunningNode(folder, [*arguments, "--rocketmq-grpc", "127.0.0.1:0"], {}, wait_for).wait_ready()
+    return RunningNode(folder, [*arguments, "--grpc", "127.0.0.1:0"], {}, wait_for).wait_ready()
 
 
 async def send_on(client: GrpcClient, lite: str, kept: dict[str, list[bytes]]) -> None:

@@ -25,7 +25,7 @@ def start(folder: Path, wait_for: WaitFor, port: str) -> RunningNode:
         "--set",
         "rocketmq_grpc.auto_create=on",
     ]
-    return RunningNode(folder, [*arguments, "--rocketmq-grpc", f"127.0.0.1:{port}"], {}, wait_for).wait_ready()
+    return RunningNode(folder, [*arguments, "--grpc", f"127.0.0.1:{port}"], {}, wait_for).wait_ready()
 
 
 async def test_messages_that_are_out_come_again_after_a_kill_and_none_is_lost(

@@ -45,7 +45,7 @@ Handles = dict[tuple[int, int], str]
 
 def start(folder: Path, wait_for: WaitFor) -> RunningNode:
     arguments = ["--data", str(folder / "data"), "--http", "off", "--kafka", "127.0.0.1:0", "--flush", "interval"]
-    arguments += ["--rocketmq-grpc", "127.0.0.1:0", "--set", "cursors.open_max=2000000"]
+    arguments += ["--grpc", "127.0.0.1:0", "--set", "cursors.open_max=2000000"]
     arguments += ["--set", "rocketmq_grpc.auto_create=on", "--set", "topics.partitions=8"]
     node = RunningNode(folder, arguments, {}, wait_for)
     began = time.monotonic()

@@ -29,7 +29,7 @@ LIMIT_S = 150.0
 @pytest.fixture
 def node(tmp_path: Path, wait_for: WaitFor) -> Iterator[RunningNode]:
     arguments = ["--data", str(tmp_path / "data"), "--http", "off", "--kafka", "off", "--flush", "interval"]
-    arguments += ["--rocketmq", "127.0.0.1:0", "--rocketmq-grpc", "127.0.0.1:0", "--set", "rocketmq.vip=off"]
+    arguments += ["--rocketmq", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--set", "rocketmq.vip=off"]
     node = RunningNode(tmp_path, [*arguments, "--set", "rocketmq_grpc.auto_create=on"], {}, wait_for).wait_ready()
     yield node
     node.clean_up()

@@ -32,6 +32,7 @@ RocketMQ = Annotated[
 RocketMQGrpc = Annotated[
     str | None,
     typer.Option(
+        "--grpc",
         "--rocketmq-grpc",
         metavar="HOST:PORT|off",
         help="Where RocketMQ 5 clients connect. Default: 127.0.0.1:8081",
@@ -63,7 +64,7 @@ def listeners(
         "http": ("http.listen", http),
         "kafka": ("kafka.listen", kafka),
         "rocketmq": ("rocketmq.listen", rocketmq),
-        "rocketmq-grpc": ("rocketmq_grpc.listen", rocketmq_grpc),
+        "grpc": ("rocketmq_grpc.listen", rocketmq_grpc),
     }
 
 

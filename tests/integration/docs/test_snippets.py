@@ -82,7 +82,7 @@ def test_what_is_printed_is_compared_line_by_line() -> None:
 
 @pytest.fixture
 def node(tmp_path: Path, wait_for: Any) -> Iterator[RunningNode]:
-    listen = [f"--{name}=127.0.0.1:0" for name in ("http", "kafka", "rocketmq", "rocketmq-grpc")]
+    listen = [f"--{name}=127.0.0.1:0" for name in ("http", "kafka", "rocketmq", "grpc")]
     arguments = ["--data", str(tmp_path / "data"), *listen, "--set", "log.flush=interval"]
     running = RunningNode(tmp_path, arguments, {}, wait_for)
     try:

@@ -28,7 +28,7 @@ tmpfs /mnt/with\\040space/memory tmpfs rw 0 0
 
 
 FREE = "127.0.0.1:0"
-NOT_ASKED = ("--kafka", "off", "--rocketmq", "off", "--rocketmq-grpc", "off")
+NOT_ASKED = ("--kafka", "off", "--rocketmq", "off", "--grpc", "off")
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def findings(ended: Any) -> dict[str, dict[str, str]]:
 
 
 def test_a_fit_machine_gets_a_line_for_each_check_and_status_0(braid: Braid, tmp_path: Path) -> None:
-    listeners = [part for name in ("http", "kafka", "rocketmq", "rocketmq-grpc") for part in (f"--{name}", FREE)]
+    listeners = [part for name in ("http", "kafka", "rocketmq", "grpc") for part in (f"--{name}", FREE)]
     ended = braid("doctor", "--data", str(tmp_path / "new"), *listeners)
     checks = [line[6:24].strip() for line in ended.out.splitlines() if not line.startswith(" ")]
     assert ended.status == 0, ended.out
