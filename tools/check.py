@@ -3,9 +3,10 @@
 The gates (style, types, layers, dependencies) are independent and run side by side; then pytest runs on both cores.
 Each part gets one line when it is done; what a failing part said is shown whole, at the end, where it is found.
 
-Tests that drive other people's programs (their clients, their tools, Spark) have a second try, alone, when nothing else
-has failed: those programs have deadlines of their own, which a busy machine makes them miss. What passed only then is
-named at the end. All other tests pass at once or fail.
+Tests that drive other programs (people's clients and tools, Spark, browsers, nodes as processes) have a second try,
+alone, when nothing else has failed: those have deadlines of their own, which a busy machine makes them miss. What
+passed only then is named at the end. Tests of the house alone, and all that look for lost messages (tests/faults),
+pass at once or fail.
 
     quick       gates, unit tests, and the few others marked quick: under two minutes
     (nothing)   everything that is not marked slow
@@ -33,7 +34,7 @@ PERCENT = re.compile(rb"\[ *(\d+%)\]")
 SUMMARY_HEADING = "short test summary info"
 
 FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) ([^ ]+?::.+?)(?: - |$)", re.MULTILINE)
-OTHERS_PROGRAMS = ("tests/compat/", "tests/integration/pipeline/")
+OTHERS_PROGRAMS = ("tests/browser/", "tests/compat/", "tests/integration/")
 SECOND_TRIES_MAX = 20
 
 MARKERS = {"quick": "(unit or quick) and not slow", "default": "not slow", "all": ""}

@@ -20,21 +20,21 @@ import structlog
 from braidmq.core.cursors._cursor import Cursor, OpenMessage
 from braidmq.core.cursors._ears import Attention, Ears, OnNews, wait_for_news
 from braidmq.core.cursors._figures import Remains, Tally, lag_of
+from braidmq.core.cursors._giving import Bag, Giving
 from braidmq.core.cursors._keeping import Keeping, Kept, Offsets, Place, Rows
 from braidmq.core.cursors._line import Line
-from braidmq.core.cursors._parts import Part, Readers, found_in, group_of_retry_name, own_retry_name
+from braidmq.core.cursors._parts import Readers, group_of_retry_name, own_retry_name
 from braidmq.core.cursors._reach import Reach
 from braidmq.core.cursors._seals import Seals
 from braidmq.core.cursors._shelf import Shelf
 from braidmq.core.cursors._words import Ask, CursorLimits, CursorView, Delivered, Receipt
-from braidmq.core.filters import Everything
 from braidmq.core.group_offsets import ResetBoard
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.core.pull import Puller
 from braidmq.core.timing import Clock
 from braidmq.core.trace import UNTRACED, Tracer
 from braidmq.log import Log
-from braidmq.model import DEFAULT_INSTANCE, BraidError, Group, Topic, TraceKind
+from braidmq.model import BraidError, Group, Topic
 from braidmq.model.errors import (
     HandleExpired,
     InvalidHandle,
@@ -52,10 +52,6 @@ BURY_RETRY_MS: Final = 1000
 COMING_MS: Final = 50
 """How soon is looked again for a topic that is being made."""
 BURIAL_MS: Final = 60_000
-NAMED_TOGETHER: Final = 1_000
-"""How many messages that the last life has left are read in one go."""
-AHEAD_BYTES: Final = 48 << 10
-"""How much is read with a message that comes again, of what lies behind it and comes again, too."""
 
 _logger = structlog.get_logger(__name__)
 
@@ -78,26 +74,6 @@ class Undertaker(Protocol):
     async def send_back(
         self, group: str, number: int, offset: int, *, delay_ms: int | None = None, attempts: int | None = None
     ) -> Any: ...
-
-
-class _Bag:
-    """What one receiver is given."""
-
-    __slots__ = ("bytes_left", "delivered", "room")
-
-    def __init__(self, ask: Ask) -> None:
-        self.room = ask.count_max
-        self.bytes_left = ask.bytes_max
-        self.delivered: list[Delivered] = []
-
-    @property
-    def is_full(self) -> bool:
-        return self.room <= 0 or self.bytes_left <= 0
-
-    def put(self, delivered: Delivered) -> None:
-        self.delivered.append(delivered)
-        self.room -= 1
-        self.bytes_left -= len(delivered.record.value or b"")
 
 
 class Cursors:
@@ -126,7 +102,6 @@ class Cursors:
         self._clock = clock
         self._seals = Seals(secret)
         self.limits = limits or CursorLimits()
-        self._tracer = tracer
         self._began_ms = clock.now_ms() - clock.passed_ms()
         self._keeping = Keeping(rows, offsets, clock)
         self._kept = self._keeping.kept
@@ -136,6 +111,18 @@ class Cursors:
         self._reach = Reach(catalog, log, readers)
         self._lines: dict[tuple[str, UUID], Line] = {}
         self._ears = Ears(log)
+        self._giving = Giving(
+            self,
+            catalog,
+            puller,
+            self._shelf,
+            self._keeping,
+            self._ears,
+            self._seals,
+            self._tally,
+            tracer,
+            self.limits,
+        )
         self._remembered: OrderedDict[tuple[str, str], list[Delivered]] = OrderedDict()
         self._burials: set[asyncio.Task[None]] = set()
         self._closing = False
@@ -364,7 +351,7 @@ class Cursors:
     # Giving out.
 
     async def _collect(self, asks: Sequence[Ask]) -> list[Delivered]:
-        bag = _Bag(asks[0])
+        bag = Bag(asks[0])
         try:
             for ask in asks:
                 if not self._is_paused(ask):
@@ -374,11 +361,11 @@ class Cursors:
             raise
         return bag.delivered
 
-    async def _collect_for(self, ask: Ask, bag: _Bag) -> None:
+    async def _collect_for(self, ask: Ask, bag: Bag) -> None:
         for part in self._reach.in_turn(ask):
             if bag.is_full:
                 return
-            await self._collect_from(ask, part, bag)
+            await self._giving.collect(ask, part, bag)
 
     async def _collect_one(self, ask: Ask) -> list[Delivered]:
         return await self._collect([ask])
@@ -387,142 +374,6 @@ class Cursors:
         """Whether an operator wants the group to be given nothing; its receivers wait, and go on when it does."""
         group = self._catalog.group(ask.topic.instance, ask.group)
         return group is not None and group.settings.get(CONSUME) == OFF
-
-    async def _collect_from(self, ask: Ask, part: Part, bag: _Bag) -> None:
-        place = Place(ask.group, part.number)
-        kept = self._shelf.cursor(ask, part)
-        cursor = kept.cursor
-        if part.is_retry and not cursor.is_named:
-            await self._name_origins(part, cursor)
-        cursor.expire(self.now_ms())
-        at_hand: dict[int, Record] = {}
-        while True:
-            await self._give_ready(ask, place, part, kept, bag, at_hand)
-            if bag.is_full or kept.is_reading or self._shelf.is_full(ask.group):
-                return
-            found = await self._look_further(ask, place, part, kept, bag)
-            if found is None:
-                return
-            at_hand = found
-
-    async def _name_origins(self, part: Part, cursor: Cursor) -> None:
-        """Of messages that the last life has left. There may be many, and others have their turn between."""
-        at_hand: dict[int, Record] = {}
-        for nth, message in enumerate(cursor.unnamed()):
-            if nth % NAMED_TOGETHER == 0:
-                at_hand = {}
-                await asyncio.sleep(0)
-            if message.origin:
-                continue  # somebody else has asked meanwhile
-            record = await self._record(part.number, message.offset, at_hand, NAMED_TOGETHER, committed=True)
-            if record is not None:
-                found = found_in(part, record, is_ordered=False)
-                cursor.name(message, found.origin, found.earlier)
-        cursor.is_named = True
-
-    async def _give_ready(
-        self, ask: Ask, place: Place, part: Part, kept: Kept, bag: _Bag, at_hand: dict[int, Record]
-    ) -> None:
-        cursor = kept.cursor
-        deliveries_max = self._deliveries_max(ask.group)
-        while not bag.is_full and (first := cursor.take_ready(part.origin)) is not None:
-            if first.earlier + first.attempts >= deliveries_max:
-                self._begin_burial(place, kept, first)
-                continue
-            for message in cursor.together(first, bag.room):
-                if message.earlier + message.attempts >= deliveries_max:
-                    self._begin_burial(place, kept, message)
-                    break
-                await self._give(ask, place, part, kept, message, bag, at_hand)
-
-    async def _give(
-        self,
-        ask: Ask,
-        place: Place,
-        part: Part,
-        kept: Kept,
-        message: OpenMessage,
-        bag: _Bag,
-        at_hand: dict[int, Record],
-    ) -> None:
-        now_ms = self.now_ms()
-        due_ms = now_ms + (self.limits.renewal_ms if ask.holder is not None else ask.invisible_ms)
-        kept.cursor.give(message, due_ms, holder=ask.holder, renewed_until_ms=now_ms + self.limits.renewed_max_ms)
-        self._keeping.changed(place, kept)
-        record = at_hand.get(message.offset)
-        if record is None:
-            following = kept.cursor.first_ready(part.origin)
-            are_near = following is not None and following - message.offset <= bag.room
-            count_max = bag.room if are_near else 1
-            record = await self._record(place.number, message.offset, at_hand, count_max, committed=ask.committed)
-        if record is None:
-            self._end(place, kept, message, kept.cursor.finish)
-            self._tally.lost[place.group] += 1
-            return
-        receipt = self._seals.receipt(place.group, place.number, message.offset, message.serial)
-        bag.put(Delivered(receipt, part.partition, record, message.earlier + message.attempts, part.topic.name))
-        self._tally.delivered[place.group] += 1
-        if message.attempts > 1:
-            self._tally.redelivered[place.group] += 1
-        elif part.is_retry:
-            offset = message.offset
-            self._tracer.note_range(TraceKind.DELIVERED, place.group, place.number, offset, offset + 1, ask.client)
-
-    async def _look_further(
-        self, ask: Ask, place: Place, part: Part, kept: Kept, bag: _Bag
-    ) -> dict[int, Record] | None:
-        """Open the next messages that the group wants; None when there is nothing new."""
-        cursor, number = kept.cursor, place.number
-        chosen, count_max, bytes_max = part.chosen, bag.room, bag.bytes_left
-        pulled = self._puller.pull_now(
-            number, cursor.next, chosen, count_max=count_max, bytes_max=bytes_max, committed=ask.committed
-        )
-        if pulled is None:
-            kept.is_reading = True
-            try:
-                pulled = await self._puller.pull(
-                    number, cursor.next, chosen, count_max=count_max, bytes_max=bytes_max, committed=ask.committed
-                )
-            finally:
-                kept.is_reading = False
-                self._ears.tell(place.group, ask.topic.id)  # who came meanwhile was given nothing
-            if self._kept.get(place) is not kept:
-                return None  # somebody has set the group elsewhere meanwhile
-        if pulled.next_offset <= cursor.next:
-            return None
-        first = cursor.next
-        cursor.look(
-            pulled.next_offset,
-            [
-                found_in(part, record, is_ordered=ask.is_ordered, is_single_file=ask.is_single_file)
-                for record in pulled.records
-            ],
-        )
-        self._shelf.count_open(place.group, len(pulled.records))
-        self._keeping.changed(place, kept)
-        if pulled.records and not part.is_retry:
-            self._tracer.note_range(TraceKind.DELIVERED, place.group, number, first, pulled.next_offset, ask.client)
-        elif not pulled.records:
-            await asyncio.sleep(0)  # there may be much that is not wanted; others have their turn between
-        return {record.offset: record for record in pulled.records}
-
-    async def _record(
-        self, number: int, offset: int, at_hand: dict[int, Record], count_max: int, *, committed: bool
-    ) -> Record | None:
-        """One message of the log, None where it is gone; it and some that lie behind it are at hand from now on."""
-        if offset in at_hand:
-            return at_hand[offset]
-        search = (number, offset, Everything())
-        try:
-            pulled = self._puller.pull_now(*search, count_max=count_max, bytes_max=AHEAD_BYTES, committed=committed)
-            if pulled is None:
-                pulled = await self._puller.pull(
-                    *search, count_max=count_max, bytes_max=AHEAD_BYTES, committed=committed
-                )
-        except OffsetOutOfRange:
-            return None
-        at_hand.update((record.offset, record) for record in pulled.records)
-        return at_hand.get(offset)
 
     def take_back(self, group: str, batch: Iterable[Delivered]) -> None:
         """What was given to somebody who has gone is ready at once, and was not delivered."""
@@ -536,10 +387,6 @@ class Cursors:
             kept.cursor.expire(self.now_ms())
             self._keeping.changed(Place(group, receipt.number), kept)
             self._tell(Place(group, receipt.number), kept)
-
-    def _deliveries_max(self, group: str) -> int:
-        found = self._catalog.group(DEFAULT_INSTANCE, group)
-        return (found or Group(name=group)).attempts_max + 1
 
     # Asking again.
 
@@ -562,7 +409,9 @@ class Cursors:
 
     # Dead letters.
 
-    def _begin_burial(self, place: Place, kept: Kept, message: OpenMessage) -> None:
+    def begin_burial(self, place: Place, kept: Kept, message: OpenMessage) -> None:
+        """Bring a message to the dead letters, whoever waits for what."""
+
         async def bury() -> None:
             try:
                 await self._bury(place, kept, message)
@@ -620,6 +469,11 @@ class Cursors:
         self._keeping.changed(place, kept)
         if message.lane or was_full:
             self._tell(place, kept)
+
+    def lose(self, place: Place, kept: Kept, message: OpenMessage) -> None:
+        """The log has no such message any more: it is done, for want of anything to give."""
+        self._end(place, kept, message, kept.cursor.finish)
+        self._tally.lost[place.group] += 1
 
     def forget_group(self, group: str) -> None:
         """Where the group was, and what its receivers have, counts no more."""
