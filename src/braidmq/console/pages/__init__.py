@@ -18,6 +18,7 @@ from braidmq.console.pages.reports import ReportsPage
 from braidmq.console.pages.settings import SettingsPage
 from braidmq.console.pages.timers import TimersPage
 from braidmq.console.pages.topic_changes import TopicChanges
+from braidmq.console.pages.topic_lite import TopicLite
 from braidmq.console.pages.topic_tail import TopicTail
 from braidmq.console.pages.topics import TopicPages
 from braidmq.console.pages.traces import TracesPage
@@ -40,6 +41,7 @@ PAGES: tuple[ControllerRouterHandler, ...] = (
     SettingsPage,
     TimersPage,
     TopicChanges,
+    TopicLite,
     TopicPages,
     TopicTail,
     TracesPage,
