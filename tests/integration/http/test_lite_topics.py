@@ -57,7 +57,7 @@ async def test_lite_topics_are_listed_searched_sorted_and_paged(
     assert first["size_bytes"] > 0
 
     async def is_sorted() -> bool:
-        asked = {"search": "METER", "sort": "-messages", "page_size": 1}
+        asked: dict[str, str | int] = {"search": "METER", "sort": "-messages", "page_size": 1}
         largest = (await api.get(f"/topics/{PARENT}/lite-topics", params=asked)).json()
         return largest["total"] == 2 and [each["name"] for each in largest["items"]] == ["meter-2"]
 
