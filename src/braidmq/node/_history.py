@@ -60,6 +60,7 @@ class PipelineHistory:
             "start": _moment(ask.from_ms),
             "end": _moment(ask.until_ms),
             "limit": ask.limit,
+            "instance": ask.instance,
         }
         async with self._lock:
             worker = await self._started()

@@ -112,7 +112,9 @@ class HttpListener:
 
     def _connection(self, host: str, port: int) -> ClientConnection:
         found = None if self._receivers is None else self._receivers.at(host, port)
-        return ClientConnection(self.name, "" if found is None else found.name, host, port, channel=found)
+        return ClientConnection(
+            self.name, "" if found is None else found.name, host, port, channel=found, instance=None
+        )
 
     def stop_accepting(self) -> None:
         self._waiting.close()

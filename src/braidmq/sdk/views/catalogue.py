@@ -29,6 +29,7 @@ class ConnectionView(msgspec.Struct, frozen=True, kw_only=True):
     since_ms: int | None
     last_seen_ms: int | None
     version: str
+    instance: str | None = None
 
 
 class GroupItem(msgspec.Struct, frozen=True, kw_only=True):
