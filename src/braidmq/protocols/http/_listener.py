@@ -5,6 +5,7 @@ import contextlib
 import functools
 import socket
 from collections.abc import Iterator
+from typing import Any
 
 import uvicorn
 from litestar.types import ASGIApp
@@ -35,7 +36,7 @@ class HttpListener:
         body_bytes_max: int,
         connections_max: int,
         waiting_max: int = PLACES_MAX,
-        late_routes: LateRoutes | None = None,
+        late_routes: LateRoutes[Any] | None = None,
     ) -> None:
         self._address = address
         self._waiting = WaitingRoom(waiting_max)
