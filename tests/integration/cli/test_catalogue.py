@@ -120,7 +120,7 @@ def test_lite_topics_are_listed_shown_and_deleted(done: Braid, braid: Braid) -> 
         done("topic", "create", f"%LITE%meters|{name}", "-p", "1")
         done("produce", f"%LITE%meters|{name}", "-b", "x", "-n", str(count))
     listed = done("topic", "lite", "list", "meters", "--search", "meter-").out.splitlines()
-    assert listed[0].split() == ["name", "messages", "size", "groups", "lag", "readers", "last", "goes"]
+    assert listed[0].split() == ["name", "messages", "size", "groups", "lag", "readers", "last", "expires"]
     assert [line.split()[:2] for line in listed[1:]] == [["meter-1", "3"], ["meter-2", "1"]]
     shown = done("topic", "lite", "show", "meters", "meter-1", "-o", "json").json
     assert (shown["topic"], shown["messages"], shown["subscribers"]) == ("%LITE%meters|meter-1", 3, [])

@@ -92,7 +92,8 @@ def create(
     body |= {name: value for name, value in (("partitions", partitions), ("kind", kind)) if value is not None}
     made = call.api.post(path_of("topics"), body, instance=call.instance, dry_run=dry_run)
     verb = "would be made" if dry_run else "is made"
-    call.done(f"topic {topic} {verb}, with {made['partitions']} partitions", made)
+    count = made["partitions"]
+    call.done(f"topic {topic} {verb}, with {count} partition{'' if count == 1 else 's'}", made)
 
 
 @command.command("alter")
@@ -185,7 +186,7 @@ def list_lite(call: Call, topic: TopicName, search: Search = "", sort: Sort = ""
     first."""
     call.page(
         path_of("topics", topic, "lite-topics"),
-        "name", "messages", "size=size_bytes", "groups", "lag", "readers", "last=last_ms", "goes=ends_ms",
+        "name", "messages", "size=size_bytes", "groups", "lag", "readers", "last=last_ms", "expires=ends_ms",
         limit=limit, search=search, sort=sort, instance=call.instance,
         empty=f"{topic} has no such lite topics; the first message to one makes it",
     )  # fmt: skip
