@@ -42,6 +42,7 @@ PLACES = (
 )
 TOPIC = ("", "?tab=partitions", "?tab=groups", "?tab=producers", "?tab=settings", "?tab=live")
 GROUP = ("", "?tab=members", "?tab=subscriptions", "?tab=settings", "/reset", "/reset?step=preview&to=latest")
+LITE = ("?tab=lite", "?tab=subscribers")
 FOUND = ("/console/messages?topic=full", "/console/dead-letters?group=readers")
 DRAWERS = (
     "/console/new-topic",
@@ -49,6 +50,7 @@ DRAWERS = (
     "/console/topics/full/send",
     "/console/topics/full/delete",
     "/console/topics/full/setting?setting=retention.ms",
+    "/console/topics/devices/lite/meter-1",
     "/console/groups/readers/settings",
     "/console/groups/readers/delete",
     "/console/messages/full/0/0/detail",
@@ -88,6 +90,8 @@ def full(api: Api, filler: Filler) -> None:
     filler.fill("full", transaction={"group": "payers", "immunity_s": 3600})
     filler.post("/groups", {"name": "readers"})
     api.bury("readers", "full", 3)
+    filler.topic("devices", partitions=1, kind="lite")
+    filler.topic("%LITE%devices|meter-1", partitions=1)
 
 
 def serious(page: Page, axe: str, paths: Iterable[str], *, only: Sequence[str] = ()) -> str:
@@ -127,7 +131,8 @@ def test_full_pages(open_page: OpenPage, axe: str, theme: str, only: Sequence[st
 def test_pages_of_a_topic_and_of_a_group(
     open_page: OpenPage, axe: str, node: RunningNode, wait_for: WaitFor, theme: str, only: Sequence[str]
 ) -> None:
-    paths = [*(f"/console/topics/full{tab}" for tab in TOPIC), *(f"/console/groups/lagging{tab}" for tab in GROUP)]
+    paths = [*(f"/console/topics/full{tab}" for tab in TOPIC), *(f"/console/topics/devices{tab}" for tab in LITE)]
+    paths += [*(f"/console/groups/lagging{tab}" for tab in GROUP)]
     with kafka_member(node, "lagging", "full", wait_for):
         assert serious(open_page(theme=theme), axe, paths, only=only) == ""
 

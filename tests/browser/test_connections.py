@@ -28,6 +28,18 @@ def test_clients_are_listed_with_their_groups_and_filtered_by_protocol(
         expect(page).to_have_url(re.compile("protocol=kafka"))
 
 
+def test_in_another_instance_only_those_who_may_work_there_are_listed(
+    open_page: OpenPage, filler: Filler, node: RunningNode, wait_for: WaitFor
+) -> None:
+    filler.post("/instances", {"name": "retail"})
+    filler.topic("elsewhere", messages=2)
+    with kafka_member(node, "away", "elsewhere", wait_for):
+        page = open_page("/console/connections?instance=retail")
+        expect(page.locator("#connections-list .protocol-http").first).to_be_visible()
+        expect(page.locator("#connections-list .protocol-kafka")).to_have_count(0)
+        expect(page.get_by_text("work in the instance default")).to_be_visible()
+
+
 def test_connections_are_read_in_chinese_and_on_a_narrow_screen(open_page: OpenPage) -> None:
     page = open_page("/console/connections", language="zh", theme="dark", narrow=True)
     expect(page.get_by_role("heading", level=1)).to_have_text("连接")

@@ -73,7 +73,7 @@ def test_messages_are_chosen_by_place_and_tag(open_page: OpenPage) -> None:
     page.get_by_label("From offset").fill("2")
     page.get_by_label("Tag").fill("paid")
     page.get_by_role("button", name="Search", exact=True).click()
-    tags = page.locator("#results tbody td:nth-child(7)")
+    tags = page.locator("#results tbody td:nth-child(6)")
     expect(tags.first).to_have_text("paid")
     assert set(tags.all_inner_texts()) == {"paid"}
     assert all(int(offset) >= 2 for offset in page.locator("#results tbody button").all_inner_texts())

@@ -295,3 +295,36 @@ def test_topics_are_read_in_chinese_and_on_a_narrow_screen(open_page: OpenPage, 
 
 
 TABS = ("partitions", "groups", "producers", "settings", "live")
+
+
+def test_lite_topics_have_a_tab_on_their_topics_page_and_go_from_there(open_page: OpenPage, filler: Filler) -> None:
+    filler.topic("meters", partitions=1, kind="lite", settings={"lite.topic.expiration": "60"})
+    for name, count in (("meter-1", 3), ("gate-1", 1)):
+        filler.topic(f"%LITE%meters|{name}", partitions=1)
+        filler.fill(f"%LITE%meters%7C{name}".replace("%LITE%", "%25LITE%25"), count)
+    page = open_page("/console/topics/meters")
+    page.get_by_role("link", name="Lite topics").click()
+    assert rows(page, "#topic-lite")() == ["gate-1", "meter-1"]
+    page.get_by_placeholder("Find lite topics by name").fill("meter")
+    page.keyboard.press("Enter")
+    expect(page.locator("#topic-lite tbody tr")).to_have_count(1)
+    expect(page).to_have_url(re.compile("tab=lite"))
+    page.get_by_role("button", name="Details of meter-1").click()
+    drawer = page.locator("#drawer")
+    expect(drawer).to_contain_text("Lite topic of meters")
+    expect(drawer).to_contain_text("Nobody who is connected to this node subscribes to it.")
+    drawer.get_by_label("Type the name").fill("gate-1")
+    drawer.get_by_role("button", name="Delete the lite topic").click()
+    expect(drawer.locator("[role=alert]")).to_contain_text("exactly as it is shown")
+    drawer.get_by_label("Type the name").fill("meter-1")
+    drawer.get_by_role("button", name="Delete the lite topic").click()
+    expect(page).to_have_url(re.compile("/console/topics/meters\\?tab=lite$"))
+    assert rows(page, "#topic-lite")() == ["gate-1"]
+    page.get_by_role("button", name="Details of gate-1").click()
+    page.locator("#drawer").get_by_role("link", name="%LITE%meters|gate-1").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("%LITE%meters|gate-1")
+    page.locator(".breadcrumb-line").get_by_role("link", name="meters").click()
+    page.locator(".tabs").get_by_role("link", name="Subscribers").click()
+    expect(page.get_by_text("Nobody subscribes")).to_be_visible()
+    page.goto("/console/topics/list-a")
+    expect(page.get_by_role("link", name="Lite topics")).to_have_count(0)

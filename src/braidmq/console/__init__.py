@@ -6,7 +6,9 @@ icons of others are fetched at build time (tools/console_assets.py); the few lin
 
 from typing import TYPE_CHECKING, Final
 
+from braidmq.console import pages
 from braidmq.console._sessions import Sessions, kept_token
+from braidmq.console.pages import Part
 
 if TYPE_CHECKING:
     from litestar import Router
@@ -14,11 +16,16 @@ if TYPE_CHECKING:
 ROOT: Final = "/console"
 """Where every address of the console begins."""
 
-__all__ = ["ROOT", "Sessions", "console_routes", "kept_token"]
+__all__ = ["ROOT", "Sessions", "console_routes", "kept_token", "part_of"]
 
 
-def console_routes(token: str) -> "Router":
-    """Everything under `ROOT`, for those who know the token."""
+def part_of(path: str) -> Part:
+    """The part of the console that an address under `ROOT` is in."""
+    return pages.part_of(path.removeprefix(ROOT).strip("/").partition("/")[0])
+
+
+def console_routes(token: str, *parts: Part) -> "Router":
+    """What lies under `ROOT`, for those who know the token: some parts, or without any everything."""
     from braidmq.console._app import console_router  # costs 7 MB: not before somebody opens a page
 
-    return console_router(Sessions(token))
+    return console_router(Sessions(token), parts or pages.PARTS)

@@ -1,5 +1,6 @@
 """The console as routes for the node's HTTP interface: pages behind a session, the way into one, and static files."""
 
+from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -27,7 +28,7 @@ from braidmq.console._instances import known_instance
 from braidmq.console._render import THEME_COOKIE, THEMES, ConsoleRequest, asked_address, render
 from braidmq.console._sessions import COOKIE, SESSION_S, Sessions
 from braidmq.console._words import LANGUAGE_COOKIE, LANGUAGES, language_of
-from braidmq.console.pages import PAGES
+from braidmq.console.pages import ENTRANCE, Part, pages_of
 from braidmq.core.access import Action, ResourceKind
 from braidmq.model import DEFAULT_INSTANCE, BraidError
 from braidmq.model.errors import UnknownInstance
@@ -38,8 +39,8 @@ PREFERENCE_S: Final = 365 * 24 * 3600
 _OPEN: Final = needs(Action.PROBE, ResourceKind.NODE)
 
 
-def console_router(sessions: Sessions) -> Router:
-    """Everything under /console."""
+def console_router(sessions: Sessions, parts: Sequence[Part]) -> Router:
+    """What lies under /console in these parts; with the first of all, the way in and static files."""
     forms = CSRFConfig(
         secret=sessions.csrf_secret(), cookie_name="braid_csrf", cookie_path=ROOT, cookie_samesite="strict"
     )
@@ -48,15 +49,10 @@ def console_router(sessions: Sessions) -> Router:
         if not sessions.is_good(connection.cookies.get(COOKIE)):
             raise NotAuthorizedException("show the token that `braid up` printed")
 
-    pages = Router("/", route_handlers=PAGES, guards=[only_with_session])
-    files = create_static_files_router(
-        path="/static",
-        directories=[STATIC],
-        opt=_OPEN,
-        cache_control=CacheControlHeader(max_age=3600, private=True),
-        name="console-static",
-    )
-    handlers: list[ControllerRouterHandler] = [pages, files, show_login, log_in, log_out, preferences]
+    pages = [page for part in parts for page in pages_of(part)]
+    handlers: list[ControllerRouterHandler] = [Router("/", route_handlers=pages, guards=[only_with_session])]
+    if ENTRANCE in parts:
+        handlers += [_files(), show_login, log_in, log_out, preferences]
     return Router(
         ROOT,
         route_handlers=handlers,
@@ -71,6 +67,16 @@ def console_router(sessions: Sessions) -> Router:
             HTTPException: _answer_http_error,
         },
         include_in_schema=False,
+    )
+
+
+def _files() -> Router:
+    return create_static_files_router(
+        path="/static",
+        directories=[STATIC],
+        opt=_OPEN,
+        cache_control=CacheControlHeader(max_age=3600, private=True),
+        name="console-static",
     )
 
 

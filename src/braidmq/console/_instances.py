@@ -28,7 +28,8 @@ _ADDRESS: Final = re.compile(
 _ASKING_FORM: Final = re.compile(r'<form\b[^>]*\bmethod="get"[^>]*>')
 """A browser drops the query of such a form's address, and sends its fields instead."""
 _COMMANDS: Final = tuple(
-    f"braid {word} " for word in ("consume", "dlq", "group", "message", "produce", "timer", "topic", "trace", "tx")
+    f"braid {word} "
+    for word in ("consume", "dlq", "group", "message", "produce", "subscription", "timer", "topic", "trace", "tx")
 )
 _NAMED: Final = re.compile(rf"[?&;]{PARAMETER}=")
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from litestar import Request, Response
 from litestar.datastructures import State
 from litestar.status_codes import HTTP_200_OK
@@ -12,6 +12,7 @@ from litestar.utils.scope.state import ScopeState
 
 from braidmq import __version__
 from braidmq.console import _looks
+from braidmq.console._bytecode import KeptTemplates
 from braidmq.console._explained import explained, explained_note
 from braidmq.console._instances import PARAMETER, command_within, instance_of, keep_instance
 from braidmq.console._navigation import SECTIONS
@@ -43,13 +44,15 @@ ConsoleRequest = Request[Any, Any, State]
 
 
 def _environment() -> Environment:
+    folder = Path(__file__).parent / "templates"
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=select_autoescape(default=True, default_for_string=True),
+        loader=FileSystemLoader(folder),
+        autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.bytecode_cache = KeptTemplates(folder, environment)
     for name in ("number", "rate", "short", "size", "duration", "moment", "iso", "meaning"):
         environment.filters[name] = getattr(_looks, name)
     environment.filters |= {"command_within": command_within, "allowed": allowed}

@@ -5,6 +5,8 @@ theirs.
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from braidmq.model import DEFAULT_INSTANCE
+
 
 class ClientConnection(NamedTuple):
     """One connection of a client, as its listener knows it. Texts are empty, and times None, where nobody can say."""
@@ -19,6 +21,8 @@ class ClientConnection(NamedTuple):
     last_seen_ms: int | None = None
     channel: object | None = None
     """What `core.members` knows the connection by."""
+    instance: str | None = DEFAULT_INSTANCE
+    """The one whose topics and groups the client works with; None where each of its requests names one."""
 
 
 ConnectionSource = Callable[[], Iterable[ClientConnection]]

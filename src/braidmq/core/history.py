@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from braidmq.core.timing import Clock
+from braidmq.model import DEFAULT_INSTANCE
 from braidmq.model.errors import InvalidRequest, UnknownReport
 from braidmq.model.saying import say
 
@@ -38,6 +39,7 @@ class ArchiveAsk(NamedTuple):
     from_ms: int | None = None
     until_ms: int | None = None
     limit: int = 50
+    instance: str = DEFAULT_INSTANCE
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,6 +22,7 @@ def make_catalogue(node: "Node", connections: Iterable[ClientConnection]) -> Cat
             groups=node.groups,
             group_offsets=node.group_offsets,
             cursors=node.cursors,
+            lite=node.lite,
             members=node.members,
             counters=node.counters,
             connections=connections,

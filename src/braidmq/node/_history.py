@@ -45,7 +45,7 @@ class PipelineHistory:
     def check(self) -> None:
         missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
         if missing:
-            raise ArchiveOff(f"the archive is read with {', '.join(missing)}, which is not installed")
+            raise ArchiveOff(f"the archive is read with {', '.join(missing)}, which are not installed")
         if not self._folder().is_dir():
             raise ArchiveOff(f"the pipeline has made no tables in {self._folder()} (archive.folder)")
 
@@ -60,6 +60,7 @@ class PipelineHistory:
             "start": _moment(ask.from_ms),
             "end": _moment(ask.until_ms),
             "limit": ask.limit,
+            "instance": ask.instance,
         }
         async with self._lock:
             worker = await self._started()

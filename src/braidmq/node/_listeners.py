@@ -14,6 +14,7 @@ from braidmq.protocols.rocketmq_grpc import GrpcFacts, GrpcLimits, GrpcServices,
 from braidmq.settings import KafkaSettings, RocketMQSettings, shown_settings
 
 if TYPE_CHECKING:
+    from braidmq.console.pages import Part
     from braidmq.node._node import Node
     from braidmq.protocols.http import HttpListener, LateRoutes
 
@@ -75,15 +76,15 @@ def _http_listener(node: "Node", listen: Address) -> "HttpListener":
     )
 
 
-def _console(node: "Node", listen: Address) -> "LateRoutes | None":
+def _console(node: "Node", listen: Address) -> "LateRoutes[Part] | None":
     """The console's pages; None where it is off, or where others than this machine's users could come to it."""
     if node.settings.http.console == "off" or not listen.is_loopback:
         return None
-    from braidmq.console import ROOT, console_routes, kept_token
+    from braidmq.console import ROOT, console_routes, kept_token, part_of
     from braidmq.protocols.http import LateRoutes
 
     node.console_token = token = kept_token(node.settings.node.data)
-    return LateRoutes(ROOT, lambda: console_routes(token))
+    return LateRoutes(ROOT, part_of, lambda part: console_routes(token, part))
 
 
 # Kafka.

@@ -308,9 +308,10 @@ _COLUMNS: Final[dict[str, Callable[[Chunk, pa.DataType], pa.Array]]] = {
 
 
 def instance_of(topic: str) -> str:
-    """The instance that a physical name (`INSTANCE|CELL%TOPIC`) tells, else the one that is always there."""
+    """The instance that a physical name (`INSTANCE|CELL%TOPIC`) tells, else the one that is always there. Names that
+    begin with % are the house's own, such as those of lite topics, whose bar parts something else."""
     instance, bar, _ = topic.partition("|")
-    return instance if bar and instance else DEFAULT_INSTANCE
+    return instance if bar and instance and not topic.startswith("%") else DEFAULT_INSTANCE
 
 
 def _laid_out(pieces: Sequence[Piece]) -> tuple[bytes | bytearray, list[tuple[int, int]]]:

@@ -112,3 +112,23 @@ def test_errors_name_the_fix_and_have_a_status_that_scripts_can_use(
     assert ended.status == status, ended
     assert said in ended.err
     assert ended.out == ""
+
+
+def test_lite_topics_are_listed_shown_and_deleted(done: Braid, braid: Braid) -> None:
+    done("topic", "create", "meters", "--kind", "lite", "-p", "1", "--set", "lite.topic.expiration=60")
+    for name, count in (("meter-1", 3), ("meter-2", 1)):
+        done("topic", "create", f"%LITE%meters|{name}", "-p", "1")
+        done("produce", f"%LITE%meters|{name}", "-b", "x", "-n", str(count))
+    listed = done("topic", "lite", "list", "meters", "--search", "meter-").out.splitlines()
+    assert listed[0].split() == ["name", "messages", "size", "groups", "lag", "readers", "last", "expires"]
+    assert [line.split()[:2] for line in listed[1:]] == [["meter-1", "3"], ["meter-2", "1"]]
+    shown = done("topic", "lite", "show", "meters", "meter-1", "-o", "json").json
+    assert (shown["topic"], shown["messages"], shown["subscribers"]) == ("%LITE%meters|meter-1", 3, [])
+    assert shown["ends_ms"] == shown["last_ms"] + 3_600_000
+    assert "nobody subscribes" in done("topic", "lite", "readers", "meters").err
+    assert done("topic", "lite", "delete", "meters", "meter-1", "--dry-run", "-o", "json").json["messages"] == 3
+    done("topic", "lite", "delete", "meters", "meter-1", "--yes")
+    gone = braid("topic", "lite", "show", "meters", "meter-1")
+    assert (gone.status, "there is no lite topic" in gone.err) == (4, True)
+    assert done("topic", "delete", "meters", "--dry-run", "-o", "json").json["lite_topics"] == 1
+    done("topic", "delete", "meters", "--yes")

@@ -100,6 +100,8 @@ async def test_connections_of_every_protocol_are_listed_with_their_groups(
         async with grpc.introduced(consumer_settings("s", "orders")):
             page = (await api.get("/connections?page_size=100")).json()
             only = (await api.get("/connections?protocol=kafka&search=KAFKA-1&sort=-since")).json()
+            here = (await api.get("/connections?instance=default&page_size=100")).json()
+            there = (await api.get("/connections?instance=retail&page_size=100")).json()
     finally:
         await consumer.stop()
         await grpc.channel.close()
@@ -114,6 +116,9 @@ async def test_connections_of_every_protocol_are_listed_with_their_groups(
         assert "orders" in connection["topics"]
         assert connection["address"].startswith("127.0.0.1:")
         assert connection["since_ms"] <= connection["last_seen_ms"]
+    assert {each["instance"] for each in found.values()} == {"default", None}
+    assert here["total"] == page["total"], "clients of these protocols work in the default instance"
+    assert {each["protocol"] for each in there["items"]} == {"http"}, "who names one with each request may work there"
     assert ("http", "") in found
     assert {(each["protocol"], each["client_id"]) for each in only["items"]} == {("kafka", "kafka-1")}
 

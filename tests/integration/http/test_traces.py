@@ -47,3 +47,35 @@ async def test_what_nobody_knows_has_no_trace(client: httpx.AsyncClient, node: N
     assert refusal(await client.get("/traces/none")) == (404, "unknown_message")
     assert refusal(await client.get("/traces/none", params={"topic": "none"})) == (404, "unknown_topic")
     assert (await client.get("/traces", params={"topic": "t", "key": "none"})).json() == {"items": []}
+
+
+async def test_a_message_is_known_in_its_own_instance_alone(client: httpx.AsyncClient) -> None:
+    await client.post("/instances", json={"name": "retail"})
+    for instance in ("default", "retail"):
+        await client.post("/topics", params={"instance": instance}, json={"name": "t", "partitions": 1})
+    there = {"instance": "retail"}
+    answer = await client.post("/topics/t/messages", params=there, json={"body": "x", "keys": ["k"]})
+    (stored,) = answer.json()["results"]
+    answer = await client.post(
+        "/topics/t/messages", params=there, json={"body": "x", "keys": ["k"], "delay_ms": 600_000}
+    )
+    (delayed,) = answer.json()["results"]
+    for sent, kind in ((stored, "stored"), (delayed, "delayed")):
+
+        async def is_known(id: str = sent["id"], kind: str = kind) -> bool:
+            answer = await client.get(f"/traces/{id}", params=there)
+            return answer.status_code == 200 and answer.json()["steps"][0]["kind"] == kind
+
+        await until(is_known)
+        assert refusal(await client.get(f"/traces/{sent['id']}")) == (404, "unknown_message")
+        assert refusal(await client.get(f"/traces/{sent['id']}", params={"topic": "t"})) == (404, "unknown_message")
+    found = (await client.get("/traces", params={"topic": "t", "key": "k"} | there)).json()["items"]
+    assert {each["id"] for each in found} == {stored["id"], delayed["id"]}
+    assert (await client.get("/traces", params={"topic": "t", "key": "k"})).json() == {"items": []}
+
+
+async def test_a_message_of_the_default_instance_is_unknown_elsewhere(client: httpx.AsyncClient) -> None:
+    await client.post("/instances", json={"name": "retail"})
+    sent = await send(client, "t", body="x")
+    await until_kinds(client, sent["id"], ["stored"])
+    assert refusal(await client.get(f"/traces/{sent['id']}", params={"instance": "retail"})) == (404, "unknown_message")

@@ -24,6 +24,7 @@ async def archive_node(start_node: StartNode, tmp_path: Path) -> Node:
     archive = Archived(tmp_path / "tables" / "archive")
     rows = [row("orders", 0, offset) for offset in range(10)]
     rows.append(row("orders", 1, 0, value=b"\xff\x00", key=b"k", headers=[("h", b"\xfe")], message_id="odd"))
+    rows.append(row("orders", 2, 0, value=b"elsewhere", message_id="orders-0-3", instance="retail"))
     await asyncio.to_thread(archive.add, rows)
     return await start_node(archive=ArchiveSettings(folder=str(tmp_path / "tables")))
 
@@ -46,6 +47,18 @@ async def test_messages_of_long_ago_are_found(asked: httpx.AsyncClient) -> None:
     some: dict[str, str | int] = {"topic": "orders", "from_ms": TIME_MS + 2_000, "until_ms": TIME_MS + 4_000}
     assert [each["offset"] for each in (await asked.get("/archive/messages", params=some)).json()["items"]] == [2, 3]
     assert (await asked.get("/archive/messages", params={"id": "nobody"})).json() == {"items": [], "more": False}
+
+
+async def test_an_instance_sees_its_own_messages_of_long_ago_alone(asked: httpx.AsyncClient) -> None:
+    for instance, body in (("default", "orders 0 3"), ("retail", "elsewhere")):
+        for ask in ({"id": "orders-0-3"}, {"key": "k3"}, {"topic": "orders"}):
+            found = (await asked.get("/archive/messages", params=ask | {"instance": instance})).json()["items"]
+            assert {each["instance"] for each in found} <= {instance}, ask
+        (found,) = (await asked.get("/archive/messages", params={"id": "orders-0-3", "instance": instance})).json()[
+            "items"
+        ]
+        assert found["body"] == body
+    assert (await asked.get("/archive/messages", params={"id": "orders-0-3", "instance": "none"})).json()["items"] == []
 
 
 async def test_what_is_no_text_comes_as_base64(asked: httpx.AsyncClient) -> None:

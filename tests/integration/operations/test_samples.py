@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
+from braidmq.log import GroupOffset
 from braidmq.node import Node
 from inside_node import StartNode
 from kafka_support import bootstrap
@@ -89,3 +90,22 @@ async def test_samples_outlive_the_node(start_node: StartNode) -> None:
     async with httpx.AsyncClient(base_url=f"http://{node.addresses['http'][0]}/api/v1") as api:
         kept = await series(api, names="memory_bytes")
     assert [sight.at_ms, sight.node["memory_bytes"]] in kept["memory_bytes"]
+
+
+async def test_groups_of_one_name_in_two_instances_have_charts_of_their_own(node: Node, api: httpx.AsyncClient) -> None:
+    await api.post("/instances", json={"name": "retail"})
+    for instance, behind in (("default", 2), ("retail", 5)):
+        await api.post("/topics", params={"instance": instance}, json={"name": "orders", "partitions": 1})
+        await api.post("/groups", params={"instance": instance}, json={"name": "billing"})
+        for _ in range(behind):
+            await api.post("/topics/orders/messages", params={"instance": instance}, json={"body": "x"})
+        topic = node.topics.find("orders", instance=instance)
+        assert topic is not None
+        await node.groups.commit("billing", None, {topic.partition_numbers[0]: GroupOffset(0)})
+    await node.lags.look()
+    await node.desk.sampler.turn(closely=True)
+    here, there = await series(api, group="billing"), await series(api, group="billing", instance="retail")
+    assert (here["lag"][-1][1], there["lag"][-1][1]) == (2, 5)
+    assert there["oldest_ms"][-1][1] >= 0
+    (behind,) = (await api.get("/groups", params={"instance": "retail", "sort": "-lag"})).json()["items"]
+    assert behind["lag"] == 5

@@ -59,6 +59,23 @@ def test_topics_live_and_die(node: RunningNode, topic: str) -> None:
             admin.describe_topic(topic)
 
 
+def test_lite_topics_are_listed_and_deleted(node: RunningNode) -> None:
+    with Admin(node.url) as admin, Producer(node.url) as producer:
+        admin.create_topic("meters", partitions=1, kind=TopicKind.LITE)
+        admin.create_topic("%LITE%meters|meter-1", partitions=1)
+        producer.send("%LITE%meters|meter-1", "x")
+        assert [(each.name, each.messages) for each in admin.list_lite_topics("meters").items] == [("meter-1", 1)]
+        found = admin.describe_lite_topic("meters", "meter-1")
+        assert (found.parent, found.ends_ms, found.subscribers, found.progress) == ("meters", None, [], [])
+        assert admin.list_lite_subscriptions("meters", search="meter").items == []
+        assert admin.delete_lite_topic("meters", "meter-1", dry_run=True).messages == 1
+        assert admin.delete_topic("meters", dry_run=True).lite_topics == 1
+        admin.delete_lite_topic("meters", "meter-1")
+        with pytest.raises(UnknownTopic, match="no lite topic"):
+            admin.describe_lite_topic("meters", "meter-1")
+        admin.delete_topic("meters")
+
+
 def test_groups_are_made_paused_moved_and_deleted(node: RunningNode, topic: str, group: str) -> None:
     with Admin(node.url) as admin, Producer(node.url) as producer:
         for nth in range(3):

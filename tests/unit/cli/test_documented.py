@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
+import braidmq.console
 from braidmq.cli import _errors
 from braidmq.cli._app import build_app
 from braidmq.cli.nouns import WORDS
@@ -48,6 +49,22 @@ def _first_sentence(command: Any) -> str:
 def test_the_page_lists_every_command_with_what_it_does() -> None:
     listed = [line for line in PAGE.splitlines() if line.startswith("| `braid ")]
     assert listed == expected_rows(), "docs/cli.md must have these rows:\n" + "\n".join(expected_rows())
+
+
+def test_every_command_that_a_page_of_the_console_shows_is_there() -> None:
+    templates = Path(braidmq.console.__file__).parent / "templates"
+    shown = {
+        (template.name, found[1])
+        for template in templates.glob("*.j2")
+        for found in re.finditer(r'"braid ((?:[a-z-]+ ?){1,3})', template.read_text())
+    }
+    assert len(shown) > 15
+    unknown = [(page, said) for page, said in shown if not _begins_with_a_command(said.split(), set(commands()))]
+    assert unknown == []
+
+
+def _begins_with_a_command(words: list[str], known: set[str]) -> bool:
+    return any(" ".join(words[:count]) in known for count in (1, 2, 3))
 
 
 def test_every_command_says_what_it_does_and_what_each_option_means() -> None:

@@ -34,8 +34,8 @@ class World:
         self.topics = Topics()
         self.figures = Figures(self.topics, self.log, self.counters, self.clock)
 
-    async def topic(self, name: str, *numbers: int) -> Topic:
-        topic = Topic(id=uuid4(), name=name, partition_numbers=numbers)
+    async def topic(self, name: str, *numbers: int, instance: str = "default") -> Topic:
+        topic = Topic(id=uuid4(), name=name, instance=instance, partition_numbers=numbers)
         self.topics.all.append(topic)
         await self.log.create_topic(topic)
         return topic
@@ -60,7 +60,23 @@ async def test_the_first_to_ask_sees_what_there_is(world: World) -> None:
     figure = picture.topics[topic.id]
     assert (figure.messages, figure.lag, figure.groups) == (7, 6, 2)
     assert figure.size_bytes > 0
-    assert {name: each.lag for name, each in picture.groups.items()} == {"near": 1, "far": 5}
+    assert {name: each.lag for (_, name), each in picture.groups.items()} == {"near": 1, "far": 5}
+
+
+async def test_groups_of_one_name_in_two_instances_have_figures_of_their_own(world: World) -> None:
+    await world.topic("orders", 1)
+    await world.topic("orders", 2, instance="retail")
+    await world.publish(1, 7)
+    await world.publish(2, 9)
+    await world.log.commit_offsets("g", {1: GroupOffset(6), 2: GroupOffset(2)})
+    await world.log.commit_offsets("there", {2: GroupOffset(0)})
+    groups = (await world.figures.latest()).groups
+    lags = {place: each.lag for place, each in groups.items()}
+    assert lags == {("default", "g"): 1, ("retail", "g"): 7, ("retail", "there"): 9}
+    await world.log.commit_offsets("g", {2: GroupOffset(8)})
+    await world.clock.advance(FRESH_MS + 1)
+    groups = (await world.figures.latest()).groups
+    assert groups["default", "g"].rate_out == 0 < groups["retail", "g"].rate_out
 
 
 async def test_a_short_look_is_made_again_a_second_later(world: World) -> None:
@@ -104,7 +120,7 @@ async def test_what_is_gone_is_not_counted(world: World) -> None:
     await world.log.delete_topic(topic.id)
     picture = await world.figures.latest()
     assert picture.topics[topic.id] == TopicFigure(groups=0)
-    assert picture.groups["g"].lag == 0
+    assert picture.groups["default", "g"].lag == 0
 
 
 async def test_the_pace_of_a_group_is_what_it_commits_whatever_it_speaks(world: World) -> None:
@@ -112,15 +128,17 @@ async def test_the_pace_of_a_group_is_what_it_commits_whatever_it_speaks(world: 
     await world.publish(1, 100)
     world.figures.start()
     await world.log.commit_offsets("g", {1: GroupOffset(10)})
-    assert (await world.figures.latest()).groups["g"].rate_out == 0, "where it was before counts for nothing"
+    assert (await world.figures.latest()).groups["default", "g"].rate_out == 0, "where it was before counts for nothing"
     await world.log.commit_offsets("g", {1: GroupOffset(40), 2: GroupOffset(0)})
     await world.clock.advance(LOOK_EVERY_MS)
     assert world.figures._looking is not None
     await world.figures._looking
-    assert (await world.figures.latest()).groups["g"].rate_out == pytest.approx(3.0, rel=0.01)
+    assert (await world.figures.latest()).groups["default", "g"].rate_out == pytest.approx(3.0, rel=0.01)
     await world.log.commit_offsets("g", {1: GroupOffset(0)})
     await world.clock.advance(FRESH_MS + 1)
-    assert (await world.figures.latest()).groups["g"].rate_out >= 0, "a group that was set back has done no less"
+    assert (await world.figures.latest()).groups["default", "g"].rate_out >= 0, (
+        "a group that was set back has done no less"
+    )
     await world.figures.close()
 
 

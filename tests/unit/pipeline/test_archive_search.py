@@ -37,6 +37,7 @@ ROWS = st.lists(
     st.fixed_dictionaries(
         {
             "topic": st.sampled_from(["orders", "payments", "stock"]),
+            "instance": st.sampled_from(["default", "retail"]),
             "message_id": st.one_of(st.none(), WORDS),
             "keys": st.one_of(st.none(), st.lists(st.one_of(st.none(), WORDS), max_size=3)),
             "second": st.integers(0, 200_000),
@@ -52,6 +53,7 @@ QUESTIONS = st.lists(
         id=st.one_of(st.none(), WORDS),
         key=st.one_of(st.none(), WORDS),
         topic=st.one_of(st.none(), st.sampled_from(["orders", "payments", "none"])),
+        instance=st.one_of(st.none(), st.sampled_from(["default", "retail", "none"])),
         start=st.one_of(st.none(), st.integers(0, 200_000).map(lambda second: TIME + timedelta(seconds=second))),
         end=st.one_of(st.none(), st.integers(0, 200_000).map(lambda second: TIME + timedelta(seconds=second))),
         limit=st.integers(1, 40),
@@ -68,6 +70,7 @@ def brute_force(rows: list[dict[str, Any]], question: Question) -> list[tuple[An
         if (question.id is None or each["message_id"] == question.id)
         and (question.key is None or question.key in (each["keys"] or ()))
         and (question.topic is None or each["topic"] == question.topic)
+        and (question.instance is None or each["instance"] == question.instance)
         and (question.start is None or each["store_time"] >= question.start)
         and (question.end is None or each["store_time"] < question.end)
     ]
@@ -95,7 +98,7 @@ def test_the_index_answers_as_a_search_through_everything_does(
         for each in drawn:
             offset = ends[each["topic"]] = ends.get(each["topic"], -1) + 1
             time = TIME + timedelta(seconds=each["second"])
-            names = {"message_id": each["message_id"], "keys": each["keys"]}
+            names = {name: each[name] for name in ("instance", "message_id", "keys")}
             batch.append(row(each["topic"], 0, offset, store_time=time, **names))
         archive.add(batch, indexed=indexed)
         everything += batch

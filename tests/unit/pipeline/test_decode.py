@@ -13,7 +13,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from braidmq.model import Header
 from braidmq.model.errors import InvalidBatch
 from braidmq.pipeline.columns import MESSAGE
-from braidmq.pipeline.decode import Piece, decode
+from braidmq.pipeline.decode import Piece, decode, instance_of
 from braidmq.protocols.rocketmq.codec import Host, StoredMessage, message_of
 from braidmq.records import (
     BATCH_HEADER_BYTES,
@@ -189,3 +189,11 @@ def test_a_claim_of_more_records_than_bytes_is_refused() -> None:
     struct.pack_into(">i", data, 57, 1 << 30)
     with pytest.raises(InvalidBatch):
         decode([Piece("t", 0, batch._replace(record_count=1 << 30), 0, 9, data, BATCH_HEADER_BYTES)], SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("topic", "instance"),
+    [("orders", "default"), ("retail|A%orders", "retail"), ("%LITE%devices|meter-1", "default"), ("|x", "default")],
+)
+def test_a_name_tells_its_instance_and_a_lite_topics_bar_tells_none(topic: str, instance: str) -> None:
+    assert instance_of(topic) == instance

@@ -14,6 +14,7 @@ from braidmq.core.desk import (
     groups,
     halves,
     instances,
+    lite,
     messages,
     offsets,
     overview,
@@ -29,7 +30,7 @@ from braidmq.sdk import views
 
 MODULES: list[ModuleType] = [
     _alarms, _inspection, _rules, _samples, audit, central, clients, dead_letter_views, groups, halves, history,
-    instances, live, messages, offsets, overview, questions, subscriptions, timers, topic_views, traces,
+    instances, lite, live, messages, offsets, overview, questions, subscriptions, timers, topic_views, traces,
 ]  # fmt: skip
 OTHER_NAMES = {"NodeSetting": central.SettingView, "TopicSetting": topic_views.SettingView}
 

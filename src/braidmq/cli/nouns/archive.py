@@ -50,7 +50,8 @@ def archive_search(
 ) -> None:
     """Find archived messages where a running node keeps them, oldest first. Exit status 1 when there are none."""
     times = {"from_ms": optional_time_ms(begin, "--from"), "until_ms": optional_time_ms(end, "--to")}
-    found = call.api.get(path_of("archive", "messages"), id=id, key=key, topic=topic, limit=limit, **times)
+    asked = {"id": id, "key": key, "topic": topic, "limit": limit, "instance": call.instance}
+    found = call.api.get(path_of("archive", "messages"), **asked, **times)
     columns = ("stored=stored_ms", "topic", "partition", "offset", "id", "keys", "tag", "body:text")
     call.rows(found["items"], *columns, empty="nothing was found")
     if found["more"]:

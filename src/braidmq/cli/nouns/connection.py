@@ -19,10 +19,11 @@ def list_connections(
     sort: Sort = "",
     limit: Limit = LIMIT,
 ) -> None:
-    """All connections to the node. Sorted by client_id, protocol, address, since or last_seen."""
+    """Connections to the node that work in the instance, or may. Kafka's and RocketMQ's clients work in default; who
+    speaks HTTP names one with each request. Sorted by client_id, protocol, address, since or last_seen."""
     call.page(
         path_of("connections"),
         "protocol", "client_id", "address", "groups", "topics", "since=since_ms", "last_seen=last_seen_ms", "version",
-        limit=limit, protocol=protocol, search=search, sort=sort,
+        limit=limit, protocol=protocol, search=search, sort=sort, instance=call.instance,
         empty="nobody is connected",
     )  # fmt: skip

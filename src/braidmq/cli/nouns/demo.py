@@ -48,7 +48,7 @@ def command(
     if call.output == "table":
         print("\n".join(WHAT))
     if minutes > 0:
-        call.note(f"producers go on for {minutes:g} minutes; Ctrl-C ends them")
+        call.note(f"producers go on for {'a minute' if minutes == 1 else f'{minutes:g} minutes'}; Ctrl-C ends them")
         with bar("live") as advance, contextlib.suppress(KeyboardInterrupt):
             told["live_payments"] = asyncio.run(demo.live(minutes, rate, advance))
     call.one(told)

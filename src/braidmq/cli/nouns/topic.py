@@ -12,6 +12,8 @@ from braidmq.cli._times import time_ms
 from braidmq.model.errors import InvalidSetting
 
 command = noun("Topics: list, make, change, delete.")
+lite = noun("Lite topics of a topic: list, show, delete, and who subscribes.")
+command.add_typer(lite, name="lite")
 
 Kind = Annotated[
     str | None,
@@ -90,7 +92,8 @@ def create(
     body |= {name: value for name, value in (("partitions", partitions), ("kind", kind)) if value is not None}
     made = call.api.post(path_of("topics"), body, instance=call.instance, dry_run=dry_run)
     verb = "would be made" if dry_run else "is made"
-    call.done(f"topic {topic} {verb}, with {made['partitions']} partitions", made)
+    count = made["partitions"]
+    call.done(f"topic {topic} {verb}, with {count} partition{'' if count == 1 else 's'}", made)
 
 
 @command.command("alter")
@@ -171,3 +174,63 @@ def _offset(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise InvalidSetting(f"--before-offset: {text!r} is no offset; it is written 0=120")
     return int(text)
+
+
+LiteName = Annotated[str, typer.Argument(metavar="LITE", help="The lite topic, by its name under the topic.")]
+
+
+@lite.command("list")
+@on_node
+def list_lite(call: Call, topic: TopicName, search: Search = "", sort: Sort = "", limit: Limit = LIMIT) -> None:
+    """The lite topics of a topic. Sorted by name, messages, size, lag or readers; --sort -lag puts the most behind
+    first."""
+    call.page(
+        path_of("topics", topic, "lite-topics"),
+        "name", "messages", "size=size_bytes", "groups", "lag", "readers", "last=last_ms", "expires=ends_ms",
+        limit=limit, search=search, sort=sort, instance=call.instance,
+        empty=f"{topic} has no such lite topics; the first message to one makes it",
+    )  # fmt: skip
+
+
+@lite.command("show")
+@on_node
+def show_lite(call: Call, topic: TopicName, name: LiteName) -> None:
+    """A lite topic with its groups and who subscribes to it."""
+    found = call.api.get(path_of("topics", topic, "lite-topics", name), instance=call.instance)
+    if call.output != "table":
+        call.one(found)
+        return
+    call.one({field: value for field, value in found.items() if field not in ("subscribers", "progress")})
+    for rows, columns in (
+        (found["progress"], ("group", "lag", "members", "protocols", "paused")),
+        (found["subscribers"], ("subscriber=client_id", "group", "address")),
+    ):
+        if rows:
+            print()
+            call.rows(rows, *columns)
+
+
+@lite.command("readers")
+@on_node
+def lite_readers(call: Call, topic: TopicName, search: Search = "", sort: Sort = "", limit: Limit = LIMIT) -> None:
+    """Who subscribes to which lite topics, also to such as do not exist yet. Sorted by name, client_id or group."""
+    call.page(
+        path_of("topics", topic, "lite-subscriptions"),
+        "lite=name", "exists", "client=client_id", "group", "address",
+        limit=limit, search=search, sort=sort, instance=call.instance,
+        empty=f"nobody subscribes to lite topics of {topic} at this node",
+    )  # fmt: skip
+
+
+@lite.command("delete")
+@on_node
+def delete_lite(call: Call, topic: TopicName, name: LiteName, dry_run: DryRun = False, yes: Yes = False) -> None:
+    """Delete a lite topic with all its messages. The next message makes it anew."""
+    path = path_of("topics", topic, "lite-topics", name)
+    call.change(
+        lambda dry: call.api.delete(path, instance=call.instance, dry_run=dry),
+        call.one,
+        question=f"Delete the lite topic {name} of {topic} with all its messages?",
+        dry_run=dry_run,
+        yes=yes,
+    )

@@ -29,7 +29,7 @@ class ArchivePage(Controller):
         try:
             history.reports()  # says whether there is an archive at all, before anybody searches
             span = span_of(request)
-            found = await history.find(ask) if (ask := _ask(request, span)) is not None else None
+            found = await history.find(ask) if (ask := _ask(request, span, instance)) is not None else None
         except BraidError as problem:
             error = problem
         return render(
@@ -45,9 +45,9 @@ class ArchivePage(Controller):
         )
 
 
-def _ask(request: ConsoleRequest, span: Span) -> ArchiveAsk | None:
+def _ask(request: ConsoleRequest, span: Span, instance: str) -> ArchiveAsk | None:
     """None where nothing was asked for."""
     message_id, key, topic = (text_of(request, name) or "" for name in ("id", "key", "topic"))
     if not (message_id or key or topic):
         return None
-    return ArchiveAsk(message_id, key, topic, span.from_ms, span.until_ms)
+    return ArchiveAsk(message_id, key, topic, span.from_ms, span.until_ms, instance=instance)

@@ -23,7 +23,8 @@ class ConnectionsPage(Controller):
         request: ConsoleRequest,
         catalogue: NamedDependency[Catalogue],
         page_ask: NamedDependency[PageAsk],
+        instance: NamedDependency[str],
         protocol: FromQuery[str] = "",
     ) -> Response[Any]:
-        found = catalogue.clients.connections(page_ask, protocol=protocol)
+        found = catalogue.clients.connections(page_ask, protocol=protocol, instance=instance)
         return render(request, "connections.html.j2", place="connections", connections=found, protocols=PROTOCOLS)

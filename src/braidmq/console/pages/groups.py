@@ -51,7 +51,8 @@ class GroupPages(Controller):
     ) -> Response[Any]:
         choice = GroupChoice(behind=only == "behind", without_members=only == "memberless", paused=only == "paused")
         groups = await catalogue.groups.page(page_ask, only=choice, instance=instance)
-        points = await operations.samples.last_hour("lag", groups=[each.name for each in groups.items])
+        names = [each.name for each in groups.items]
+        points = await operations.samples.last_hour("lag", groups=names, instance=instance)
         now_ms = operations.samples.now_ms()
         sparks = {name: spark(found, now_ms) for name, found in points.items()}
         return render(request, "groups.html.j2", place="groups", groups=groups, sparks=sparks, only=only)
@@ -113,7 +114,8 @@ class GroupPages(Controller):
         group = await catalogue.groups.describe(name, instance=instance)
         say = speaker(language_of(request))
         labels = {field: say(label) for field, label in _FIGURES[figure].items()}
-        view = await operations.samples.query(SampleAsk(names=tuple(labels), group=name, step_s=STEP_S))
+        ask = SampleAsk(names=tuple(labels), group=name, instance=instance, step_s=STEP_S)
+        view = await operations.samples.query(ask)
         now = {"lag": float(group.lag), "rate": group.rate_out}
         return chart(view, labels, now={field: value for field, value in now.items() if field in labels})
 

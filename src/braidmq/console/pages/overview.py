@@ -48,7 +48,8 @@ class OverviewPage(Controller):
     ) -> Response[Any]:
         most, behind = PageAsk(sort="-lag", page_size=ROWS), GroupChoice(behind=True)
         groups = await catalogue.groups.page(most, only=behind, instance=instance)
-        points = await operations.samples.last_hour("lag", groups=[each.name for each in groups.items])
+        names = [each.name for each in groups.items]
+        points = await operations.samples.last_hour("lag", groups=names, instance=instance)
         alarms = sorted(operations.alarms.firing, key=lambda alarm: -alarm.fired_ms)
         now_ms = operations.samples.now_ms()
         return render(

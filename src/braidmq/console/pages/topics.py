@@ -16,14 +16,17 @@ from braidmq.console._words import language_of, speaker
 from braidmq.core.access import Action, ResourceKind
 from braidmq.core.desk import PageAsk
 from braidmq.core.desk.catalogue import Catalogue
-from braidmq.core.desk.topic_views import PartitionView
+from braidmq.core.desk.topic_views import PartitionView, TopicDetail
 from braidmq.core.samples import SampleAsk
 from braidmq.model import TopicKind
 from braidmq.model.errors import InvalidRequest
+from braidmq.model.names import read_lite_topic_name
 from braidmq.model.saying import say
 from braidmq.protocols.http import OperationsServices, needs
 
-TABS: Final = ("overview", "partitions", "groups", "producers", "settings", "live")
+TABS: Final = ("overview", "lite", "subscribers", "partitions", "groups", "producers", "settings", "live")
+LITE_TABS: Final = ("lite", "subscribers")
+"""Only topics that hold lite topics have these."""
 KINDS: Final = tuple(kind.value for kind in TopicKind)
 STEP_S: Final = 60
 """How often topics are sampled."""
@@ -77,6 +80,7 @@ class TopicPages(Controller):
         request: ConsoleRequest,
         name: FromPath[str],
         catalogue: NamedDependency[Catalogue],
+        page_ask: NamedDependency[PageAsk],
         instance: NamedDependency[str],
         tab: FromQuery[str] = TABS[0],
     ) -> Response[Any]:
@@ -84,7 +88,11 @@ class TopicPages(Controller):
             raise NotFoundException(f"there is no tab {tab[:40]!r}")
         topic = await catalogue.topics.describe(name, instance=instance)
         shown: dict[str, Any] = {}
-        if tab == "partitions":
+        if tab == "lite":
+            shown = {"lites": await catalogue.lite.page(name, page_ask, instance=instance)}
+        elif tab == "subscribers":
+            shown = {"subscriptions": catalogue.lite.subscriptions(name, page_ask, instance=instance)}
+        elif tab == "partitions":
             shown = _skew(catalogue.topics.partitions(name, instance=instance))
         elif tab == "groups":
             shown = {"groups": catalogue.topics.groups(name, instance=instance)}
@@ -92,9 +100,9 @@ class TopicPages(Controller):
             shown = {"producers": catalogue.topics.producers(name, instance=instance)}
         elif tab == "settings":
             shown = {"settings": catalogue.topics.settings(name, instance=instance)}
-        return render(
-            request, f"topic_{tab}.html.j2", place="topics", topic=topic, tab=tab, base=topic_path(name), **shown
-        )
+        called = read_lite_topic_name(name)
+        shown |= {"topic": topic, "tab": tab, "tabs": _tabs(topic), "parent": None if called is None else called.parent}
+        return render(request, f"topic_{tab}.html.j2", place="topics", base=topic_path(name), **shown)
 
     @get("/topics/{name:str}/charts/{figure:str}")
     async def chart(
@@ -120,6 +128,10 @@ class TopicPages(Controller):
 
 def topic_path(name: str) -> str:
     return f"/console/topics/{quote(name, safe='')}"
+
+
+def _tabs(topic: TopicDetail) -> list[str]:
+    return [tab for tab in TABS if topic.kind is TopicKind.LITE or tab not in LITE_TABS]
 
 
 def _kind(said: str) -> TopicKind | None:

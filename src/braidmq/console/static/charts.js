@@ -15,7 +15,7 @@ window.braidCharts = (() => {
       return `${value.toFixed(nth ? 1 : 0)} ${units.bytes[nth]}${unit.endsWith("/s") ? "/s" : ""}`;
     }
     const text = Math.abs(value) >= 1e6 ? `${(value / 1e6).toFixed(1)}M` : Math.abs(value) >= 1e4 ? `${(value / 1e3).toFixed(1)}k`
-      : Number.isInteger(value) ? String(value) : value.toFixed(Math.abs(value) < 1 ? 2 : 1);
+      : Number.isInteger(value) ? String(value).replace(/(?<=\d)(?=(\d{3})+$)/, "\u202f") : value.toFixed(Math.abs(value) < 1 ? 2 : 1);
     return unit && unit !== "messages" ? `${text} ${unit}` : text;
   }
 

@@ -43,8 +43,8 @@ def wrongs(rule: Rule, facts: Facts) -> dict[str, Wrong]:
 def _lag(rule: Rule, facts: Facts) -> Iterator[Wrong]:
     for group in facts.sight.groups.values():
         if group.lag > rule.threshold and _is_meant(rule, group.name):
-            said = say("the group {group} is {lag} messages behind", group=group.name, lag=group.lag)
-            yield Wrong(f"group {group.name}", group.lag, said)
+            said = say("the group {group} is {lag} messages behind", group=group.called, lag=group.lag)
+            yield Wrong(f"group {group.called}", group.lag, said)
 
 
 def _oldest(rule: Rule, facts: Facts) -> Iterator[Wrong]:
@@ -52,22 +52,24 @@ def _oldest(rule: Rule, facts: Facts) -> Iterator[Wrong]:
         age_s = (group.oldest_ms or 0) / 1000
         if age_s > rule.threshold and _is_meant(rule, group.name):
             pattern = "the oldest message that the group {group} has not come to is {age} s old"
-            yield Wrong(f"group {group.name}", age_s, say(pattern, group=group.name, age=f"{age_s:.0f}"))
+            yield Wrong(f"group {group.called}", age_s, say(pattern, group=group.called, age=f"{age_s:.0f}"))
 
 
 def _dead(rule: Rule, facts: Facts) -> Iterator[Wrong]:
     for group in facts.sight.groups.values():
         if group.dead > rule.threshold and _is_meant(rule, group.name):
             pattern = "the group {group} gives up {count} messages in a minute"
-            yield Wrong(f"group {group.name}", group.dead, say(pattern, group=group.name, count=f"{group.dead:.0f}"))
+            yield Wrong(
+                f"group {group.called}", group.dead, say(pattern, group=group.called, count=f"{group.dead:.0f}")
+            )
 
 
 def _retries(rule: Rule, facts: Facts) -> Iterator[Wrong]:
     for group in facts.sight.groups.values():
         if group.retries > rule.threshold and _is_meant(rule, group.name):
             pattern = "the group {group} sends back {count} messages in a minute"
-            said = say(pattern, group=group.name, count=f"{group.retries:.0f}")
-            yield Wrong(f"group {group.name}", group.retries, said)
+            said = say(pattern, group=group.called, count=f"{group.retries:.0f}")
+            yield Wrong(f"group {group.called}", group.retries, said)
 
 
 def _disk(rule: Rule, facts: Facts) -> Iterator[Wrong]:

@@ -7,7 +7,7 @@ itself every ten seconds. What a page shows of its own things is asked anew, as 
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 from uuid import UUID
 
@@ -16,7 +16,7 @@ import structlog
 from braidmq.core.counters import MINUTE_MS, Counters, Figure
 from braidmq.core.timing import Clock, Timer
 from braidmq.log import GroupOffset, Log
-from braidmq.model import BraidError, Topic
+from braidmq.model import DEFAULT_INSTANCE, BraidError, Topic
 
 LOOK_EVERY_MS: Final = 10_000
 FRESH_MS: Final = 1_000
@@ -45,8 +45,12 @@ class TopicFigure(NamedTuple):
     groups: int = 0
 
 
+GroupKey = tuple[str, str]
+"""An instance, and the name of a group in it."""
+
+
 class GroupFigure(NamedTuple):
-    """A group a moment ago."""
+    """A group of an instance a moment ago."""
 
     lag: int = 0
     rate_out: float = 0.0
@@ -58,7 +62,7 @@ class Picture(NamedTuple):
     """All figures of one look."""
 
     topics: Mapping[UUID, TopicFigure]
-    groups: Mapping[str, GroupFigure]
+    groups: Mapping[GroupKey, GroupFigure]
 
 
 NO_TOPIC: Final = TopicFigure()
@@ -78,8 +82,8 @@ class Figures:
         self._took_ms = 0.0
         self._looking: asyncio.Task[None] | None = None
         self._timer: Timer | None = None
-        self._committed: dict[str, Mapping[int, int]] = {}
-        self._paces: dict[str, Figure] = {}
+        self._committed: dict[GroupKey, Mapping[int, int]] = {}
+        self._paces: dict[GroupKey, Figure] = {}
         """How many messages each group has come forward by, whatever its members speak."""
         self._turn = 0
 
@@ -128,7 +132,7 @@ class Figures:
         topics = self._catalog.topics()
         topic_of = {number: topic.id for topic in topics for number in topic.partition_numbers}
         behind: dict[UUID, list[int]] = {}
-        groups = await self._look_at_groups(topic_of, behind)
+        groups = await self._look_at_groups(topic_of, _elsewhere(topics), behind)
         given = await self._given(topic_of)
         figures: dict[UUID, TopicFigure] = {}
         for place, topic in enumerate(topics):
@@ -162,20 +166,22 @@ class Figures:
         return rates
 
     async def _look_at_groups(
-        self, topic_of: Mapping[int, UUID], behind: dict[UUID, list[int]]
-    ) -> dict[str, GroupFigure]:
-        """Each group's figure; `behind` is given the lag of every group in each of its topics."""
-        groups: dict[str, GroupFigure] = {}
-        committed: dict[str, Mapping[int, int]] = {}
-        for place, group in enumerate(list(self._log.groups_with_offsets())):
+        self, topic_of: Mapping[int, UUID], elsewhere: Mapping[int, str], behind: dict[UUID, list[int]]
+    ) -> dict[GroupKey, GroupFigure]:
+        """Each group's figure; `behind` is given the lag of every group in each of its topics. `elsewhere` tells the
+        instance of partitions that are not of the default one."""
+        groups: dict[GroupKey, GroupFigure] = {}
+        committed: dict[GroupKey, Mapping[int, int]] = {}
+        for place, name in enumerate(list(self._log.groups_with_offsets())):
             if place % LOOKS == LOOKS - 1:
                 await asyncio.sleep(0)
-            offsets = self._log.fetch_offsets(group)
-            lags = self._lags(offsets, topic_of)
-            for topic_id, lag in lags.items():
-                behind.setdefault(topic_id, []).append(lag)
-            committed[group] = {number: offset.offset for number, offset in offsets.items()}
-            groups[group] = GroupFigure(sum(lags.values()), self._pace(group, committed[group]), tuple(lags))
+            for instance, offsets in _by_instance(self._log.fetch_offsets(name), elsewhere).items():
+                group = instance, name
+                lags = self._lags(offsets, topic_of)
+                for topic_id, lag in lags.items():
+                    behind.setdefault(topic_id, []).append(lag)
+                committed[group] = {number: offset.offset for number, offset in offsets.items()}
+                groups[group] = GroupFigure(sum(lags.values()), self._pace(group, committed[group]), tuple(lags))
         self._committed = committed
         self._paces = {group: pace for group, pace in self._paces.items() if group in committed}
         return groups
@@ -192,7 +198,7 @@ class Figures:
             lags[topic_id] = lags.get(topic_id, 0) + end - min(max(offset.offset, start), end)
         return lags
 
-    def _pace(self, group: str, now: Mapping[int, int]) -> float:
+    def _pace(self, group: GroupKey, now: Mapping[int, int]) -> float:
         """How many messages in a second the group comes forward by, from commit to commit."""
         passed_ms = self._clock.passed_ms()
         if (pace := self._paces.get(group)) is None:
@@ -201,3 +207,21 @@ class Figures:
         if before != now:
             pace.add(sum(max(0, offset - before[number]) for number, offset in now.items() if number in before), 0)
         return pace.over(MINUTE_MS, passed_ms).messages_per_s if pace.messages else 0.0
+
+
+def _elsewhere(topics: Sequence[Topic]) -> dict[int, str]:
+    """The instance of each partition that is not of the default one."""
+    others = (topic for topic in topics if topic.instance != DEFAULT_INSTANCE)
+    return {number: topic.instance for topic in others for number in topic.partition_numbers}
+
+
+def _by_instance(
+    offsets: Mapping[int, GroupOffset], elsewhere: Mapping[int, str]
+) -> Mapping[str, Mapping[int, GroupOffset]]:
+    """A group's offsets in each instance; nearly all are in the default one."""
+    if not elsewhere:
+        return {DEFAULT_INSTANCE: offsets}
+    found: dict[str, dict[int, GroupOffset]] = {}
+    for number, offset in offsets.items():
+        found.setdefault(elsewhere.get(number, DEFAULT_INSTANCE), {})[number] = offset
+    return found

@@ -10,12 +10,14 @@ from braidmq.core.desk._figures import Figures
 from braidmq.core.desk.clients import AssignedOf, ClientsDesk
 from braidmq.core.desk.groups import GroupsDesk
 from braidmq.core.desk.instances import InstancesDesk
+from braidmq.core.desk.lite import LiteDesk
 from braidmq.core.desk.offsets import OffsetsDesk
 from braidmq.core.desk.overview import OverviewDesk
 from braidmq.core.desk.subscriptions import SubscriptionsDesk
 from braidmq.core.desk.topics import TopicsDesk
 from braidmq.core.group_offsets import GroupOffsets
 from braidmq.core.groups import Groups
+from braidmq.core.lite import Lite
 from braidmq.core.members import Members
 from braidmq.core.presence import NodeReport
 from braidmq.core.timing import Clock
@@ -33,6 +35,7 @@ class Parts(NamedTuple):
     groups: Groups
     group_offsets: GroupOffsets
     cursors: Cursors
+    lite: Lite
     members: Members
     counters: Counters
     connections: Iterable[ClientConnection]
@@ -48,6 +51,7 @@ class Catalogue(NamedTuple):
     overview: OverviewDesk
     instances: InstancesDesk
     topics: TopicsDesk
+    lite: LiteDesk
     groups: GroupsDesk
     offsets: OffsetsDesk
     subscriptions: SubscriptionsDesk
@@ -62,12 +66,14 @@ def open_catalogue(parts: Parts) -> Catalogue:
     clients = ClientsDesk(catalog, parts.groups, members, parts.connections, parts.assigned_of)
     offsets = OffsetsDesk(catalog, log, parts.group_offsets, parts.cursors, members, parts.clock)
     groups = GroupsDesk(catalog, log, parts.groups, parts.cursors, clients, offsets, figures, parts.clock)
+    topics = TopicsDesk(catalog, parts.topics, log, parts.counters, members, clients, offsets, figures, parts.lite)
     return Catalogue(
         overview=OverviewDesk(
             catalog, log, parts.counters, clients, groups, figures, parts.nodes, alarms_firing=parts.alarms_firing
         ),
         instances=InstancesDesk(catalog),
-        topics=TopicsDesk(catalog, parts.topics, log, parts.counters, members, clients, offsets, figures),
+        topics=topics,
+        lite=LiteDesk(parts.lite, topics, members, figures, parts.clock),
         groups=groups,
         offsets=offsets,
         subscriptions=SubscriptionsDesk(catalog, members),

@@ -74,6 +74,13 @@ class ConnectionView(msgspec.Struct, frozen=True, kw_only=True):
     since_ms: int | None
     last_seen_ms: Annotated[int | None, Meta(description="When something last came from the client.")]
     version: Annotated[str, Meta(examples=["apache-kafka-java 4.1.0"])]
+    instance: Annotated[
+        str | None,
+        Meta(
+            examples=["default"],
+            description="Whose topics and groups it works with; null over HTTP, where each request names one.",
+        ),
+    ]
 
 
 class _Role:
@@ -171,9 +178,13 @@ class ClientsDesk:
 
     # Connections.
 
-    def connections(self, ask: PageAsk, *, protocol: str = "") -> Page[ConnectionView]:
-        """Those of this node. Raises InvalidRequest."""
-        found = [each for each in self._connections if protocol in ("", each.protocol)]
+    def connections(self, ask: PageAsk, *, protocol: str = "", instance: str = "") -> Page[ConnectionView]:
+        """Those of this node; with an instance, those that work in it or may. Raises InvalidRequest."""
+        found = [
+            each
+            for each in self._connections
+            if protocol in ("", each.protocol) and (not instance or each.instance in (None, instance))
+        ]
         return page_of(found, ask, text=_searched, sorts=_SORTS, view=self._connection_views)
 
     def connection_count(self) -> int:
@@ -195,6 +206,7 @@ class ClientsDesk:
                     since_ms=each.since_ms,
                     last_seen_ms=each.last_seen_ms,
                     version=each.version or role.version,
+                    instance=each.instance,
                 )
             )
         return views

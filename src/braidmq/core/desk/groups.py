@@ -294,7 +294,7 @@ class GroupsDesk:
         if name not in self.names(instance):
             raise _unknown(name, instance)
         in_flight = sum(view.out for view in self._cursors.views(name))
-        figure = picture.groups.get(name, NO_GROUP)
+        figure = picture.groups.get((instance, name), NO_GROUP)
         members = self._clients.count(name) if instance == DEFAULT_INSTANCE else 0
         return _Known(name, self._catalog.group(instance, name), members, in_flight, figure)
 
@@ -308,7 +308,7 @@ class GroupsDesk:
                 self._catalog.group(instance, name),
                 members.get(name, 0),
                 out.get(name, 0),
-                figures.get(name, NO_GROUP),
+                figures.get((instance, name), NO_GROUP),
             )
             for name in self.names(instance)
         ]

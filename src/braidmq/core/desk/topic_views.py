@@ -87,9 +87,10 @@ class TopicDeleted(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     dry_run: bool
     partitions: int
-    messages: int
+    messages: Annotated[int, Meta(description="With those of its lite topics.")]
     size_bytes: int
     groups: Annotated[list[str], Meta(description="Groups that read it, or have committed something of it.")]
+    lite_topics: Annotated[int, Meta(description="Lite topics under it, which go with it.")] = 0
 
 
 class Cut(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ them.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -26,13 +26,14 @@ from braidmq.core.desk.topic_views import (
     TopicGroup,
     TopicItem,
 )
+from braidmq.core.lite import Lite
 from braidmq.core.members import Members
 from braidmq.core.topics import NO_ID, SettingsChange, Topics, check_beginning_deletable
 from braidmq.log import Log
 from braidmq.model import DEFAULT_INSTANCE, BraidError, Topic, TopicKind
 from braidmq.model.errors import InvalidRequest, OffsetOutOfRange, UnknownInstance, UnknownPartition, UnknownTopic
 from braidmq.model.group_settings import CONSUME, OFF
-from braidmq.model.names import DEAD_LETTER_TOPIC_PREFIX, RETRY_TOPIC_PREFIX, is_internal
+from braidmq.model.names import DEAD_LETTER_TOPIC_PREFIX, RETRY_TOPIC_PREFIX, is_internal, read_lite_topic_name
 from braidmq.model.saying import say
 from braidmq.model.topic_settings import texts_of
 from braidmq.store import Catalog
@@ -60,6 +61,7 @@ class TopicsDesk:
         clients: ClientsDesk,
         offsets: OffsetsDesk,
         figures: Figures,
+        lite: Lite,
     ) -> None:
         self._catalog = catalog
         self._topics = topics
@@ -69,6 +71,7 @@ class TopicsDesk:
         self._clients = clients
         self._offsets = offsets
         self._figures = figures
+        self._lite = lite
 
     # Looking.
 
@@ -138,10 +141,11 @@ class TopicsDesk:
             )
         return found
 
-    def groups(self, name: str, *, instance: str = DEFAULT_INSTANCE) -> list[TopicGroup]:
-        """Those that have committed something of it, and those with members that want it. Raises UnknownTopic."""
+    def groups(self, name: str, *, also: Collection[str] = (), instance: str = DEFAULT_INSTANCE) -> list[TopicGroup]:
+        """Those that have committed something of it, those with members that want it, and these. Raises
+        UnknownTopic."""
         topic = self.find(name, instance)
-        return [self._topic_group(group, topic) for group in self._groups_of(topic)]
+        return [self._topic_group(group, topic) for group in sorted({*self._groups_of(topic), *also})]
 
     def producers(self, name: str, *, instance: str = DEFAULT_INSTANCE) -> list[ProducerView]:
         """Those that are known, the latest first, at most a thousand. Raises UnknownTopic."""
@@ -196,20 +200,34 @@ class TopicsDesk:
         return await self._detail(topic)
 
     async def delete(self, name: str, *, instance: str = DEFAULT_INSTANCE, dry_run: bool = False) -> TopicDeleted:
-        """With all its messages. Raises UnknownTopic."""
+        """With all its messages, and its lite topics with theirs. Raises UnknownTopic."""
         topic = self.find(name, instance)
-        messages, size_bytes = self._kept(topic)
+        lites = self._lites(topic)
+        kept = [self._kept(each) for each in (topic, *lites)]
         deleted = TopicDeleted(
             name=name,
             dry_run=dry_run,
             partitions=len(topic.partition_numbers),
-            messages=messages,
-            size_bytes=size_bytes,
+            messages=sum(messages for messages, _ in kept),
+            size_bytes=sum(size_bytes for _, size_bytes in kept),
             groups=self._groups_of(topic),
+            lite_topics=len(lites),
         )
         if not dry_run:
-            await self._topics.delete(topic)
+            await self._delete(topic)
         return deleted
+
+    async def _delete(self, topic: Topic) -> None:
+        if topic.instance == DEFAULT_INSTANCE and read_lite_topic_name(topic.name) is not None:
+            await self._lite.topics.delete(topic)  # which knows who is sending to it
+        else:
+            await self._topics.delete(topic)
+
+    def _lites(self, topic: Topic) -> list[Topic]:
+        if topic.instance != DEFAULT_INSTANCE:
+            return []
+        found = (self._lite.topics.find(topic.name, lite) for lite in self._lite.topics.names(topic.name))
+        return [each for each in found if each is not None]
 
     async def delete_messages(
         self,

@@ -49,10 +49,10 @@ class Traces:
         self._lives = lives
 
     async def by_id(self, id: str, *, topic: str | None = None, instance: str = DEFAULT_INSTANCE) -> LifeView:
-        """Without a topic the message is looked for in all of them. Raises UnknownTopic, UnknownMessage, IndexOff,
-        StoreFailed."""
+        """Without a topic the message is looked for in all of the instance. Raises UnknownTopic, UnknownMessage,
+        IndexOff, StoreFailed."""
         found = None if topic is None else named_topic(self._catalog, topic, instance)
-        events = await self._lives.by_id(id, topic=found)
+        events = await self._lives.by_id(id, topic=found, instance=instance)
         if not events:
             raise UnknownMessage(say("nothing is known of a message with the id {id}", id=repr(id[:255])))
         return _life(id, events)

@@ -6,6 +6,7 @@ from typing import Final
 
 from braidmq.core.inspection._checks import SHOWN_MAX
 from braidmq.core.inspection._scene import Scene
+from braidmq.model import DEFAULT_INSTANCE
 from braidmq.model.finding import Finding, ok, warn
 from braidmq.model.names import OWN_TOPIC_PREFIX
 from braidmq.model.saying import say
@@ -17,8 +18,9 @@ GROWTH_SAMPLES_MIN: Final = 5
 
 
 async def check_abandoned_groups(scene: Scene) -> AsyncIterator[Finding]:
-    """Groups that are behind and have nobody."""
-    behind = [each for each in scene.sight.groups.values() if each.lag and not each.members]
+    """Groups that are behind and have nobody, where members are known."""
+    groups = [each for each in scene.sight.groups.values() if each.instance == DEFAULT_INSTANCE]
+    behind = [each for each in groups if each.lag and not each.members]
     for group in sorted(behind, key=lambda each: -each.lag)[:SHOWN_MAX]:
         if not group.name.startswith(OWN_TOPIC_PREFIX):
             yield warn(
@@ -46,9 +48,13 @@ async def check_growing_lag(scene: Scene) -> AsyncIterator[Finding]:
                     last=f"{lags[-1]:.0f}",
                 ),
                 "give the group more members or partitions, or look at what makes it slow",
-                subject=f"group {group.name}",
-                command=f"braid group show {group.name}",
+                subject=f"group {group.called}",
+                command=f"braid group show {group.name}{_within(group.instance)}",
             )
+
+
+def _within(instance: str) -> str:
+    return "" if instance == DEFAULT_INSTANCE else f" --instance {instance}"
 
 
 def only_grows(lags: Sequence[float]) -> bool:

@@ -209,6 +209,16 @@ class Lite:
         if (scope := self._scopes.get(client)) is not None:
             scope.spoil()
 
+    # Looking at.
+
+    def readers(self, parent: str, lite: str) -> list[Reader]:
+        """Who reads a lite topic at this node, whether it exists or not."""
+        return self._subscriptions.readers(parent, lite)
+
+    def subscribed(self, parent: str) -> list[tuple[str, Reader]]:
+        """Every lite topic of a topic that somebody reads at this node, with each of its readers."""
+        return self._subscriptions.under(parent)
+
     # Looking after.
 
     async def tend(self, now_ms: int) -> int:

@@ -57,6 +57,19 @@ class Subscriptions:
         wants.turn = (wants.turn + 1) % (len(names) or 1)
         return names[wants.turn :] + names[: wants.turn]
 
+    def readers(self, parent: str, name: str) -> list[Reader]:
+        """Who reads a lite topic, whether it exists or not."""
+        return [self._by_client[client].reader for client in self._holders.get((parent, name), ())]
+
+    def under(self, parent: str) -> list[tuple[str, Reader]]:
+        """All that is read of a topic: the name of a lite topic with each of its readers."""
+        return [
+            (name, self._by_client[client].reader)
+            for (topic, name), clients in self._holders.items()
+            if topic == parent
+            for client in clients
+        ]
+
     def check(self, reader: Reader) -> None:
         """Raises InvalidRequest where its client is bound otherwise."""
         wants = self._by_client.get(reader.client)

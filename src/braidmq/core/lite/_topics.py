@@ -47,6 +47,14 @@ class _Seen(NamedTuple):
     last_ms: int
 
 
+class LiteTimes(NamedTuple):
+    """When the last message of a lite topic came, None where it holds none; and when it goes if none follows, None
+    where it stays."""
+
+    last_ms: int | None
+    ends_ms: int | None
+
+
 class LiteTopics:
     """`on_change` is told of a lite topic that was made, or goes."""
 
@@ -63,6 +71,8 @@ class LiteTopics:
         self._in_use: Counter[str] = Counter()
         self._going: dict[str, asyncio.Event] = {}
         """Those that are to go, by the names of their topics."""
+        self._leaving: set[str] = set()
+        """Those whose end is under way."""
         self._seen: dict[int, _Seen] = {}
         self.orphaned = asyncio.Event()
         """Set when a topic went and left lite topics behind."""
@@ -79,6 +89,10 @@ class LiteTopics:
     def find(self, parent: str, lite: str) -> Topic | None:
         """The topic of a lite topic, once it is ready for messages. Raises InvalidLiteTopic."""
         return self._topics.find(lite_topic_name(parent, lite))
+
+    def names(self, parent: str) -> list[str]:
+        """The lite topics of a topic that are ready for messages."""
+        return [lite for lite in self._by_parent.get(parent, ()) if self.find(parent, lite) is not None]
 
     def is_coming(self, parent: str, lite: str) -> bool:
         """Whether it is being made: it is in the catalog a moment before it can be read."""
@@ -160,6 +174,21 @@ class LiteTopics:
 
     # Going.
 
+    async def delete(self, topic: Topic) -> None:
+        """It goes now, whatever its time; whoever sends to it from now on makes it anew. Raises UnknownTopic."""
+        if not await self._remove(topic):
+            raise UnknownTopic(f"the lite topic {topic.name!r} is gone already")
+
+    async def times(self, topic: Topic, parent: Topic, now_ms: int) -> LiteTimes:
+        """Of a lite topic of the parent. Raises UnknownPartition, and the log's errors."""
+        number = topic.partition_numbers[0]
+        seen, minutes = await self._last(number, now_ms), LITE_EXPIRATION_MIN.read(parent.settings)
+        start, _, end = self._log.bounds(number)
+        is_kept = minutes < 0 or parent.kind is not TopicKind.LITE
+        return LiteTimes(
+            last_ms=None if start == end else seen.last_ms, ends_ms=None if is_kept else seen.last_ms + minutes * 60_000
+        )
+
     async def tend(self, now_ms: int) -> int:
         """Take away lite topics whose time is over or whose parent is gone, and give the others what their parents are
         set to; how many went. What fails is tried again the next time."""
@@ -215,12 +244,16 @@ class LiteTopics:
         return self._going.setdefault(name, asyncio.Event())
 
     async def _remove(self, topic: Topic) -> bool:
+        if topic.name in self._leaving:
+            return False  # who began it ends it, and tells those who wait
         going = self._condemn(topic.name)
+        self._leaving.add(topic.name)
         try:
             await self._topics.delete(topic)
         except UnknownTopic:
             return False  # somebody else has deleted it
         finally:
+            self._leaving.discard(topic.name)
             self._going.pop(topic.name, None)
             going.set()
         _logger.info("a lite topic is gone", topic=topic.name)

@@ -17,7 +17,7 @@ from braidmq.core.samples._sight import GroupSight, Sight, TopicSight
 from braidmq.core.telemetry import Flow, LagSampler, Ledger, Usage
 from braidmq.core.timing import Clock
 from braidmq.log import Log
-from braidmq.model import BraidError, Topic
+from braidmq.model import DEFAULT_INSTANCE, BraidError, Topic
 from braidmq.model.names import OWN_TOPIC_PREFIX, is_internal
 from braidmq.model.telemetry import IN, OUT
 from braidmq.records import batches_in
@@ -47,6 +47,10 @@ class Parts(NamedTuple):
     connections: Callable[[], Mapping[str, int]]
 
 
+GroupKey = tuple[str, str]
+"""An instance, and the name of a group in it."""
+
+
 class _Waiting(NamedTuple):
     number: int
     offset: int
@@ -66,7 +70,7 @@ class Looker:
         self._heard_ms: dict[tuple[str, str], int] = {}
         self._committed: dict[tuple[str, int], int] = {}
         self._topics: dict[tuple[str, str], TopicSight] = {}
-        self._groups: dict[str, GroupSight] = {}
+        self._groups: dict[GroupKey, GroupSight] = {}
         self._storage_bytes = 0
         self._closely = 0
         self._has_looked = False
@@ -126,29 +130,41 @@ class Looker:
 
     # Groups, at every look.
 
-    def _look_at_lag(self) -> dict[str, list[_Waiting]]:
-        """Lag and members of all groups; where each has not read to the end."""
-        groups: dict[str, GroupSight] = {}
-        waiting: dict[str, list[_Waiting]] = {}
+    def _look_at_lag(self) -> dict[GroupKey, list[_Waiting]]:
+        """Lag and members of all groups; where each has not read to the end. A partition tells the instance that its
+        readers are of; members are known in the default one alone."""
+        groups: dict[GroupKey, GroupSight] = {}
+        waiting: dict[GroupKey, list[_Waiting]] = {}
         for (name, number), (start, committed, end, members) in self._parts.lags.seen.items():
-            known = self._groups.get(name)
-            group = groups.get(name)
+            key = self._instance(number), name
+            group = groups.get(key)
             if group is None:
-                group = groups[name] = GroupSight(name=name, members=members)
-                if known is not None:
-                    group.oldest_ms, group.rate = known.oldest_ms, known.rate
-                    group.retries, group.dead = known.retries, known.dead
+                group = groups[key] = self._group(key, members)
             if (lag := end - max(committed, start)) > 0:
                 group.lag += lag
-                waiting.setdefault(name, []).append(_Waiting(number, max(committed, start), lag))
+                waiting.setdefault(key, []).append(_Waiting(number, max(committed, start), lag))
         for group in groups.values():
             group.oldest_ms = group.oldest_ms if group.lag else None
         self._groups = groups
         return waiting
 
+    def _group(self, key: GroupKey, members: int) -> GroupSight:
+        """As it was at the last close look."""
+        instance, name = key
+        group = GroupSight(name=name, instance=instance, members=members if instance == DEFAULT_INSTANCE else 0)
+        if (known := self._groups.get(key)) is not None:
+            group.oldest_ms, group.rate = known.oldest_ms, known.rate
+            group.retries, group.dead = known.retries, known.dead
+        return group
+
+    def _instance(self, number: int) -> str:
+        partition = self._parts.catalog.partition_by_number(number)
+        topic = None if partition is None else self._parts.catalog.topic_by_id(partition.topic_id)
+        return DEFAULT_INSTANCE if topic is None else topic.instance
+
     # Closely.
 
-    async def _look_closely(self, waiting: Mapping[str, list[_Waiting]]) -> None:
+    async def _look_closely(self, waiting: Mapping[GroupKey, list[_Waiting]]) -> None:
         ledger = Ledger() if self._parts.usage is None else await self._parts.usage.ledger()
         now_ms = self._clock.passed_ms()
         passed_s = max((now_ms - self._close_ms) / 1000, 0.001)
@@ -165,14 +181,20 @@ class Looker:
         for group in self._groups.values():
             group.rate = 0.0
             trouble, before = ledger.by_group.get(group.name), self._close_ledger.by_group[group.name]
-            if trouble is not None:
+            if trouble is not None and self._is_first(group):
                 group.retries = (trouble.retries - before.retries) * 60 / passed_s
                 group.dead = (trouble.dead - before.dead) * 60 / passed_s
         for place, offset in committed.items():
             if (before_offset := self._committed.get(place)) is not None:
                 # A group that was set back has not worked.
-                self._groups[place[0]].rate += max(offset - before_offset, 0) / passed_s
+                key = self._instance(place[1]), place[0]
+                self._groups[key].rate += max(offset - before_offset, 0) / passed_s
         self._committed = committed
+
+    def _is_first(self, group: GroupSight) -> bool:
+        """Retries and dead letters are counted by a group's name alone: they are told once, of the default instance
+        where it has a group of that name."""
+        return group.instance == DEFAULT_INSTANCE or (DEFAULT_INSTANCE, group.name) not in self._groups
 
     async def _look_at_topics(self, ledger: Ledger, passed_s: float) -> None:
         topics: dict[tuple[str, str], TopicSight] = {}
@@ -217,15 +239,15 @@ class Looker:
                 size_bytes += now.size_bytes - before.size_bytes
         return messages / passed_s, size_bytes / passed_s
 
-    async def _look_at_ages(self, waiting: Mapping[str, list[_Waiting]]) -> None:
+    async def _look_at_ages(self, waiting: Mapping[GroupKey, list[_Waiting]]) -> None:
         """By the largest lags of each group, so many partitions in all: the age of a batch is that of its oldest."""
         left = AGES_MAX
-        for name, places in waiting.items():
+        for key, places in waiting.items():
             chosen = sorted(places, key=lambda place: -place.lag)[: min(AGES_OF_GROUP_MAX, left)]
             left -= len(chosen)
             ages = [age for place in chosen if (age := await self._age_ms(place)) is not None]
-            if name in self._groups:
-                self._groups[name].oldest_ms = max(ages, default=None)
+            if key in self._groups:
+                self._groups[key].oldest_ms = max(ages, default=None)
 
     async def _age_ms(self, place: _Waiting) -> int | None:
         log = self._parts.log

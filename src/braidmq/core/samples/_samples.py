@@ -110,7 +110,8 @@ class Samples:
     ) -> Mapping[str, list[Point]]:
         """One figure of many topics, or of many groups, by name; for the small pictures of lists. What was idle has
         none. Raises StoreFailed."""
-        names = {topic_scope(instance, name): name for name in topics} | {group_scope(name): name for name in groups}
+        names = {topic_scope(instance, name): name for name in topics}
+        names |= {group_scope(instance, name): name for name in groups}
         until_ms = self._clock.now_ms() + 1
         found: dict[str, list[Point]] = {}
         if names:
@@ -135,7 +136,7 @@ def _scope(ask: SampleAsk) -> tuple[str, str]:
     if ask.topic:
         return "topic", topic_scope(ask.instance, ask.topic)
     if ask.group:
-        return "group", group_scope(ask.group)
+        return "group", group_scope(ask.instance, ask.group)
     return "node", NODE_SCOPE
 
 

@@ -5,6 +5,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from braidmq.model import DEFAULT_INSTANCE
+
 NODE_SCOPE: Final = "node"
 
 FIGURES: Final[Mapping[str, Mapping[str, str]]] = {
@@ -67,20 +69,27 @@ class TopicSight(msgspec.Struct, kw_only=True):
 
 
 class GroupSight(msgspec.Struct, kw_only=True):
-    """One group over the last minute."""
+    """One group of an instance over the last minute."""
 
     name: str
+    instance: str = DEFAULT_INSTANCE
     lag: int = 0
     oldest_ms: int | None = None
     """None where nobody waits, or where nobody has looked."""
     rate: float = 0.0
     members: int = 0
+    """Known in the default instance alone."""
     retries: float = 0.0
     dead: float = 0.0
 
     @property
     def scope(self) -> str:
-        return group_scope(self.name)
+        return group_scope(self.instance, self.name)
+
+    @property
+    def called(self) -> str:
+        """As people are told of it: with its instance where that is not the default one."""
+        return self.name if self.instance == DEFAULT_INSTANCE else f"{self.instance}/{self.name}"
 
     @property
     def is_idle(self) -> bool:
@@ -92,13 +101,13 @@ class GroupSight(msgspec.Struct, kw_only=True):
 
 
 class Sight(NamedTuple):
-    """The node at a moment. Topics are found by instance and name; those and what groups say of retries, dead letters
-    and ages are of the last minute's end."""
+    """The node at a moment. Topics and groups are found by instance and name; topics and what groups say of retries,
+    dead letters and ages are of the last minute's end."""
 
     at_ms: int
     node: Mapping[str, float]
     topics: Mapping[tuple[str, str], TopicSight]
-    groups: Mapping[str, GroupSight]
+    groups: Mapping[tuple[str, str], GroupSight]
     is_close: bool
     """Whether topics and groups were looked at just now."""
 
@@ -107,5 +116,7 @@ def topic_scope(instance: str, topic: str) -> str:
     return f"topic/{instance}/{topic}"
 
 
-def group_scope(group: str) -> str:
-    return f"group/{group}"
+def group_scope(instance: str, group: str) -> str:
+    """Of the default instance by its name alone, as it was before groups of others were told apart; a group's name may
+    hold anything."""
+    return f"group/{group}" if instance == DEFAULT_INSTANCE else f"instance/{instance}/group/{group}"

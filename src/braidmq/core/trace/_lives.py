@@ -4,9 +4,10 @@ know, and what clients themselves have told.
 
 from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
+from uuid import UUID
 
 from braidmq.core.trace._timeline import Stored, Timelines, in_order
-from braidmq.model import Message, Topic, TraceEvent
+from braidmq.model import DEFAULT_INSTANCE, Message, Topic, TraceEvent
 from braidmq.model.names import DEAD_LETTER_TOPIC_PREFIX, RETRY_TOPIC_PREFIX
 
 _OF_GROUPS: Final = (RETRY_TOPIC_PREFIX, DEAD_LETTER_TOPIC_PREFIX)
@@ -26,6 +27,8 @@ class Catalog(Protocol):
     """Which topics there are; see `store.Catalog`."""
 
     def topics(self) -> list[Topic]: ...
+
+    def topic_by_id(self, topic_id: UUID) -> Topic | None: ...
 
 
 class Witness(Protocol):
@@ -47,29 +50,47 @@ class Lives:
         """Ask this witness, too."""
         self._witnesses.append(witness)
 
-    async def by_id(self, message_id: str, *, topic: Topic | None = None) -> list[TraceEvent]:
-        """All that is known of a message, in order. Without a topic it is looked for in all of them. Raises IndexOff,
-        StoreFailed."""
-        topics = self._catalog.topics() if topic is None else self._around(topic)
+    async def by_id(
+        self, message_id: str, *, topic: Topic | None = None, instance: str = DEFAULT_INSTANCE
+    ) -> list[TraceEvent]:
+        """All that is known of a message of the instance, or of that of the topic, in order. Without a topic it is
+        looked for in all of the instance. Raises IndexOff, StoreFailed."""
+        instance = instance if topic is None else topic.instance
+        topics = self._within(instance) if topic is None else self._around(topic)
         places = [
             Stored(each.id, message.partition, message.offset)
             for each in topics
             for message in await self._query.by_id(each, message_id)
         ]
-        events = await self._timelines.timeline(message_id, places)
-        for witness in self._witnesses:
-            events += await witness.events(message_id)
+        events = self._of_instance(await self._timelines.timeline(message_id, places), instance)
+        if instance == DEFAULT_INSTANCE:  # whose clients the witnesses are
+            for witness in self._witnesses:
+                events += await witness.events(message_id)
         return in_order(events)
 
     async def by_key(self, topic: Topic, key: str) -> dict[str, list[TraceEvent]]:
         """The lives of the messages with this key, by their ids, the newest first. Raises IndexOff, StoreFailed."""
         found = await self._query.by_key(topic, key, limit=MESSAGES_MAX)
         ids = dict.fromkeys([message.id for message in found if message.id] + await self._timelines.ids(key))
-        return {each: await self.by_id(each, topic=topic) for each in list(ids)[:MESSAGES_MAX]}
+        lives = {each: await self.by_id(each, topic=topic) for each in list(ids)[:MESSAGES_MAX]}
+        return {each: events for each, events in lives.items() if events}
+
+    def _within(self, instance: str) -> list[Topic]:
+        return [each for each in self._catalog.topics() if each.instance == instance]
 
     def _around(self, topic: Topic) -> Iterable[Topic]:
-        """The topic, and those of groups, where copies of its messages may lie."""
-        return [
-            topic,
-            *(each for each in self._catalog.topics() if each.name.startswith(_OF_GROUPS) and each.id != topic.id),
-        ]
+        """The topic, and those of groups of its instance, where copies of its messages may lie."""
+        others = self._within(topic.instance)
+        return [topic, *(each for each in others if each.name.startswith(_OF_GROUPS) and each.id != topic.id)]
+
+    def _of_instance(self, events: Sequence[TraceEvent], instance: str) -> list[TraceEvent]:
+        """Without what happened in topics of other instances. What names no topic that is there is told where the
+        message is known; where it is known nowhere, in the default instance."""
+        places = [self._instance(event) for event in events]
+        if instance not in places and (instance != DEFAULT_INSTANCE or any(places)):
+            return []
+        return [event for event, place in zip(events, places, strict=True) if place in (None, instance)]
+
+    def _instance(self, event: TraceEvent) -> str | None:
+        topic = None if event.topic_id is None else self._catalog.topic_by_id(event.topic_id)
+        return None if topic is None else topic.instance

@@ -40,6 +40,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     id: str | None = None
     key: str | None = None
     topic: str | None = None
+    instance: str | None = None
     start: datetime | None = None
     end: datetime | None = None
     """Exclusive."""
@@ -196,6 +197,7 @@ def _answers(found: Found, question: Question) -> bool:
         (question.id is None or found.message_id == question.id)
         and (question.key is None or question.key in (found.keys or ()))
         and (question.topic is None or found.topic == question.topic)
+        and (question.instance is None or found.instance == question.instance)
         and (question.start is None or found.store_time >= question.start)
         and (question.end is None or found.store_time < question.end)
     )
@@ -206,6 +208,7 @@ def _conditions(question: Question) -> tuple[list[str], list[Any]]:
         ("message_id = ?", question.id),
         ("list_contains(keys, ?)", question.key),
         ("topic = ?", question.topic),
+        ("instance = ?", question.instance),
         ("store_time >= ?", question.start),
         ("store_time < ?", question.end),
     ]

@@ -5,6 +5,7 @@ import contextlib
 import functools
 import socket
 from collections.abc import Iterator
+from typing import Any
 
 import uvicorn
 from litestar.types import ASGIApp
@@ -35,7 +36,7 @@ class HttpListener:
         body_bytes_max: int,
         connections_max: int,
         waiting_max: int = PLACES_MAX,
-        late_routes: LateRoutes | None = None,
+        late_routes: LateRoutes[Any] | None = None,
     ) -> None:
         self._address = address
         self._waiting = WaitingRoom(waiting_max)
@@ -112,7 +113,9 @@ class HttpListener:
 
     def _connection(self, host: str, port: int) -> ClientConnection:
         found = None if self._receivers is None else self._receivers.at(host, port)
-        return ClientConnection(self.name, "" if found is None else found.name, host, port, channel=found)
+        return ClientConnection(
+            self.name, "" if found is None else found.name, host, port, channel=found, instance=None
+        )
 
     def stop_accepting(self) -> None:
         self._waiting.close()

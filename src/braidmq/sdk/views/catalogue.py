@@ -29,6 +29,7 @@ class ConnectionView(msgspec.Struct, frozen=True, kw_only=True):
     since_ms: int | None
     last_seen_ms: int | None
     version: str
+    instance: str | None = None
 
 
 class GroupItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -255,6 +256,7 @@ class TopicDeleted(msgspec.Struct, frozen=True, kw_only=True):
     messages: int
     size_bytes: int
     groups: list[str]
+    lite_topics: int = 0
 
 
 class TopicSetting(msgspec.Struct, frozen=True, kw_only=True):
@@ -320,3 +322,52 @@ class MessagesDeleted(msgspec.Struct, frozen=True, kw_only=True):
     topic: str
     dry_run: bool
     partitions: list[Cut]
+
+
+class LiteTopicItem(msgspec.Struct, frozen=True, kw_only=True):
+    """A lite topic in a list."""
+
+    name: str
+    topic: str
+    messages: int
+    size_bytes: int
+    groups: int
+    lag: int
+    readers: int
+    last_ms: int | None
+    ends_ms: int | None
+
+
+class LiteReader(msgspec.Struct, frozen=True, kw_only=True):
+    """A client that subscribes to a lite topic."""
+
+    client_id: str
+    group: str
+    address: str
+
+
+class LiteTopicDetail(LiteTopicItem, frozen=True, kw_only=True):
+    """A lite topic, looked at closely."""
+
+    parent: str
+    subscribers: list[LiteReader]
+    progress: list[TopicGroup]
+
+
+class LiteSubscription(LiteReader, frozen=True, kw_only=True):
+    """That a client subscribes to a lite topic, which may not exist yet."""
+
+    name: str
+    exists: bool
+
+
+class LiteTopicDeleted(msgspec.Struct, frozen=True, kw_only=True):
+    """What went with a lite topic, or with a dry run would."""
+
+    name: str
+    parent: str
+    dry_run: bool
+    messages: int
+    size_bytes: int
+    groups: list[str]
+    subscribers: list[LiteReader]

@@ -10,9 +10,9 @@ from braidmq.core.members import Difference
 from braidmq.core.samples import GroupSight, Sight, TopicSight
 
 GROUPS = {
-    "billing": GroupSight(name="billing", lag=100, oldest_ms=60_000, retries=5.0, dead=20.0),
-    "quiet": GroupSight(name="quiet"),
-    "__braid.archive": GroupSight(name="__braid.archive", lag=1_000),
+    ("default", "billing"): GroupSight(name="billing", lag=100, oldest_ms=60_000, retries=5.0, dead=20.0),
+    ("default", "quiet"): GroupSight(name="quiet"),
+    ("default", "__braid.archive"): GroupSight(name="__braid.archive", lag=1_000),
 }
 TOPICS = {
     ("default", "orders"): TopicSight(instance="default", name="orders", silent_ms=120_000),
@@ -71,3 +71,16 @@ def test_the_threshold_itself_is_not_wrong(kind: RuleKind, threshold: float) -> 
 def test_a_scope_chooses_and_the_house_is_meant_only_by_its_name() -> None:
     assert wrongs(rule(RuleKind.LAG, scope="other-*"), FACTS) == {}
     assert list(wrongs(rule(RuleKind.LAG, scope="__braid.*"), FACTS)) == ["group __braid.archive"]
+
+
+def test_a_group_of_another_instance_is_told_of_with_its_instance() -> None:
+    groups = {
+        ("default", "billing"): GroupSight(name="billing", lag=100),
+        ("retail", "billing"): GroupSight(name="billing", instance="retail", lag=200),
+    }
+    found = wrongs(rule(RuleKind.LAG, threshold=50), NOTHING._replace(sight=Sight(1, {}, {}, groups, is_close=True)))
+    assert {subject: wrong.value for subject, wrong in found.items()} == {
+        "group billing": 100,
+        "group retail/billing": 200,
+    }
+    assert str(found["group retail/billing"].said) == "the group retail/billing is 200 messages behind"

@@ -14,7 +14,7 @@ class Seen:
 
     def __init__(self, *things: TopicSight | GroupSight) -> None:
         topics = {(each.instance, each.name): each for each in things if isinstance(each, TopicSight)}
-        groups = {each.name: each for each in things if isinstance(each, GroupSight)}
+        groups = {(each.instance, each.name): each for each in things if isinstance(each, GroupSight)}
         self._things = topics, groups
 
     async def look(self, *, closely: bool) -> Sight:
@@ -53,6 +53,16 @@ async def test_only_what_is_busy_is_kept_and_only_when_looked_at_closely() -> No
     assert [row.scope for row in rows.rows] == ["node"]
     await watched.turn(closely=True)
     assert [row.scope for row in rows.rows[1:]] == ["node", "topic/default/t1", "group/billing"]
+
+
+async def test_groups_of_one_name_in_two_instances_are_kept_apart_and_the_defaults_as_ever() -> None:
+    rows = Rows()
+    watched = sampler(rows, BEHIND, GroupSight(name="billing", instance="retail", lag=3))
+    await watched.turn(closely=True)
+    assert [(row.scope, row.figures["lag"]) for row in rows.rows[1:]] == [
+        ("group/billing", 1_000),
+        ("instance/retail/group/billing", 3),
+    ]
 
 
 async def test_of_too_many_the_busiest_are_kept_and_the_rest_is_counted() -> None:

@@ -96,6 +96,9 @@ async def test_the_last_hour_of_many_topics_is_found_by_their_names() -> None:
         SampleRow("topic/other/orders", now_ms - 60_000, {"messages_in": 9.0}),
         SampleRow("group/orders", now_ms - 60_000, {"messages_in": 9.0}),
     ]
+    rows.append(SampleRow("instance/retail/group/orders", now_ms - 60_000, {"messages_in": 7.0}))
+    there = await Samples(Kept(rows), clock).last_hour("messages_in", groups=["orders"], instance="retail")
+    assert there == {"orders": [(now_ms - 60_000, 7.0)]}
     found = await Samples(Kept(rows), clock).last_hour("messages_in", topics=["orders", "idle"])
     assert found == {"orders": [(now_ms - 60_000, 2.0)]}
     assert await Samples(Kept(rows), clock).last_hour("messages_in") == {}

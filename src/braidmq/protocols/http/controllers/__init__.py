@@ -11,6 +11,7 @@ from braidmq.protocols.http.controllers.health import HealthController
 from braidmq.protocols.http.controllers.history import ArchiveController, ReportsController
 from braidmq.protocols.http.controllers.inspections import InspectionsController
 from braidmq.protocols.http.controllers.instances import InstanceController
+from braidmq.protocols.http.controllers.lite import LiteTopicController
 from braidmq.protocols.http.controllers.messages import MessageController
 from braidmq.protocols.http.controllers.metrics import MetricsController
 from braidmq.protocols.http.controllers.name_servers import NameServerController
@@ -38,6 +39,7 @@ CONTROLLERS = (
     HealthController,
     InspectionsController,
     InstanceController,
+    LiteTopicController,
     MessageController,
     MetricsController,
     NameServerController,

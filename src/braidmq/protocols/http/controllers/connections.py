@@ -30,5 +30,10 @@ class ConnectionController(Controller):
         catalogue: NamedDependency[Catalogue],
         page_ask: NamedDependency[PageAsk],
         protocol: Annotated[str, QueryParameter(description="Only those of kafka, rocketmq, ...")] = "",
+        instance: Annotated[
+            str, QueryParameter(description="Only those that work in this instance, or may; all without.")
+        ] = "",
     ) -> Page[ConnectionView]:
-        return catalogue.clients.connections(page_ask, protocol=protocol)
+        """Clients of Kafka and RocketMQ work in the instance `default`. Who speaks HTTP names one with each request,
+        and is in the list of every instance."""
+        return catalogue.clients.connections(page_ask, protocol=protocol, instance=instance)

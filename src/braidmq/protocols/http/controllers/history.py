@@ -9,8 +9,10 @@ from litestar.params import FromPath, FromQuery, QueryParameter
 
 from braidmq.core.access import Action, ResourceKind
 from braidmq.core.history import LIMIT_MAX, ArchiveAsk, ArchivedMessages, ReportEntry
+from braidmq.model import DEFAULT_INSTANCE
 from braidmq.protocols.http._needs import needs
 from braidmq.protocols.http._operations_services import OperationsServices
+from braidmq.protocols.http._parameters import InstanceName
 
 Moment = Annotated[int | None, QueryParameter(ge=0, le=1 << 43)]
 
@@ -38,9 +40,10 @@ class ArchiveController(Controller):
         from_ms: Moment = None,
         until_ms: Moment = None,
         limit: Annotated[int, QueryParameter(ge=1, le=LIMIT_MAX - 1)] = 50,
+        instance: InstanceName = DEFAULT_INSTANCE,
     ) -> ArchivedMessages:
         """All that is given must hold; times are those of storing. The oldest first."""
-        return await operations.history.find(ArchiveAsk(id, key, topic, from_ms, until_ms, limit))
+        return await operations.history.find(ArchiveAsk(id, key, topic, from_ms, until_ms, limit, instance))
 
 
 class ReportsController(Controller):

@@ -5,6 +5,10 @@ from braidmq.sdk._async.admin._asking import AsyncAsking
 from braidmq.sdk._requests import given, new_key
 from braidmq.sdk._targets import path_of
 from braidmq.sdk.views import (
+    LiteSubscription,
+    LiteTopicDeleted,
+    LiteTopicDetail,
+    LiteTopicItem,
     MessagesDeleted,
     Page,
     PartitionView,
@@ -135,4 +139,53 @@ class AsyncTopicOperations(AsyncAsking):
             query={"instance": self._instance, "dry_run": dry_run},
             body=given({"before": before, "before_time_ms": before_time_ms}),
             key=new_key(),
+        )
+
+    async def list_lite_topics(
+        self, name: str, *, search: str = "", sort: str = "", page: int = 1, page_size: int = 50
+    ) -> Page[LiteTopicItem]:
+        """Lite topics of a topic; sorted by name, messages, size, lag or readers."""
+        return await self._transport.ask(
+            Page[LiteTopicItem],
+            "GET",
+            path_of("topics", name, "lite-topics"),
+            query={
+                "search": search,
+                "sort": sort,
+                "page": page,
+                "page_size": page_size,
+                "instance": self._instance,
+            },
+        )
+
+    async def describe_lite_topic(self, name: str, lite: str) -> LiteTopicDetail:
+        """One lite topic."""
+        return await self._transport.ask(
+            LiteTopicDetail, "GET", path_of("topics", name, "lite-topics", lite), query={"instance": self._instance}
+        )
+
+    async def delete_lite_topic(self, name: str, lite: str, *, dry_run: bool = False) -> LiteTopicDeleted:
+        """Delete a lite topic with all its messages; the next message makes it anew."""
+        return await self._transport.ask(
+            LiteTopicDeleted,
+            "DELETE",
+            path_of("topics", name, "lite-topics", lite),
+            query={"instance": self._instance, "dry_run": dry_run},
+        )
+
+    async def list_lite_subscriptions(
+        self, name: str, *, search: str = "", sort: str = "", page: int = 1, page_size: int = 50
+    ) -> Page[LiteSubscription]:
+        """Who subscribes to lite topics of a topic; sorted by name, client_id or group."""
+        return await self._transport.ask(
+            Page[LiteSubscription],
+            "GET",
+            path_of("topics", name, "lite-subscriptions"),
+            query={
+                "search": search,
+                "sort": sort,
+                "page": page,
+                "page_size": page_size,
+                "instance": self._instance,
+            },
         )

@@ -185,14 +185,29 @@ class NodeOperations(Asking):
         )
 
     def list_connections(
-        self, *, search: str = "", sort: str = "", page: int = 1, page_size: int = 50, protocol: str = ""
+        self,
+        *,
+        search: str = "",
+        sort: str = "",
+        page: int = 1,
+        page_size: int = 50,
+        protocol: str = "",
+        instance: str = "",
     ) -> Page[ConnectionView]:
-        """All connections; sorted by client_id, protocol, address, since or last_seen."""
+        """All connections to the node, or those that work in an instance; sorted by client_id, protocol, address,
+        since or last_seen."""
         return self._transport.ask(
             Page[ConnectionView],
             "GET",
             path_of("connections"),
-            query={"search": search, "sort": sort, "page": page, "page_size": page_size, "protocol": protocol},
+            query={
+                "search": search,
+                "sort": sort,
+                "page": page,
+                "page_size": page_size,
+                "protocol": protocol,
+                "instance": instance,
+            },
         )
 
     def find_archived_messages(
@@ -210,7 +225,15 @@ class NodeOperations(Asking):
             ArchivedMessages,
             "GET",
             path_of("archive", "messages"),
-            query={"id": id, "key": key, "topic": topic, "from_ms": from_ms, "until_ms": until_ms, "limit": limit},
+            query={
+                "id": id,
+                "key": key,
+                "topic": topic,
+                "from_ms": from_ms,
+                "until_ms": until_ms,
+                "limit": limit,
+                "instance": self._instance,
+            },
         )
 
     def list_reports(self) -> Reports:
