@@ -109,7 +109,7 @@ class Driver:
             self._tell(name, detail=self._audit())
         else:
             outcome = _job(name).run_once(self._spark, self._plan.sources)
-            if name == "lag" and not outcome.rows and not outcome.days:
+            if name == "lag" and outcome.is_topic_missing:
                 yield jobs.lag.sample(self._spark, self._plan.sources), 0
             else:
                 yield outcome.rows, outcome.rows
@@ -218,7 +218,8 @@ class Driver:
         progress = query.lastProgress
         if progress is not None:
             self._failures.pop(name, None)
-            self._tell(name, batch=progress["batchId"], rows_per_s=_rate(progress), rows=_rows_of(query))
+            rate = progress.processedRowsPerSecond or 0.0
+            self._tell(name, batch=progress["batchId"], rows_per_s=rate, rows=_rows_of(query))
         if name == "archive" and now_s >= self._due_s[name]:
             self._due_s[name] = now_s + LOOK_S
             self._follow_topics(query)
@@ -319,11 +320,8 @@ def _job(name: str) -> Any:
 
 
 def _rows_of(query: StreamingQuery) -> int:
-    return sum(int(progress["numInputRows"]) for progress in query.recentProgress)
-
-
-def _rate(progress: Mapping[str, Any]) -> float:
-    return float(progress.get("processedRowsPerSecond") or 0.0)
+    # By its property, and not by its key: over Spark Connect only the property is filled.
+    return sum(progress.numInputRows for progress in query.recentProgress)
 
 
 def _first_line(error: BaseException) -> str:
