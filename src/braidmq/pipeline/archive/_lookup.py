@@ -103,15 +103,19 @@ class Lookup:
         return sorted(rows, key=lambda row: (row.store_time, row.topic, row.partition, row.offset))[: question.limit]
 
     def _refresh(self) -> None:
-        following = self._table.path / "_delta_log" / f"{self._version + 1:020d}.json"
-        if self._version >= 0 and not following.exists():
+        if self._version >= 0 and self._is_newest(self._version):
             return
-        self._delta.update_incremental()
+        self._delta = DeltaTable(str(self._table.path))
         self._live = {file.path: file for file in self._table.files()}
         self._index.refresh()
         covered = self._index.covered()
         self._uncovered = [file for path, file in self._live.items() if path not in covered]
         self._version = self._delta.version()
+
+    def _is_newest(self, version: int) -> bool:
+        """By two names, without reading the log. It is cut now and then, but never behind its newest commit."""
+        log = self._table.path / "_delta_log"
+        return (log / f"{version:020d}.json").exists() and not (log / f"{version + 1:020d}.json").exists()
 
     def _by_name(self, question: Question) -> list[Found]:
         wanted = hash_of(question.id, ID) if question.id is not None else hash_of(question.key or "", KEY)

@@ -7,7 +7,7 @@ only the results are made.
 
 import json
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +25,8 @@ from braidmq.pipeline.tables._ranges import RANGE_PROTOCOL
 CHECKPOINTS: Final = "_checkpoints"
 ROWS_PER_BATCH: Final = 200_000
 TRIGGER_S: Final = 60
+RESULTS_LAG: Final = timedelta(days=1)
+"""Results of a day are made anew every minute: what they were before is kept only for who is reading it."""
 DAY: Final = "day"
 SOURCE_COLUMNS: Final = ("topic", "partition", "offset", "store_time", "protocol", "value")
 """What every table of rows as they came has of the source; the offset, protocol and value are how ranges come along."""
@@ -176,6 +178,18 @@ def read_days(spark: SparkSession, path: str, days: Sequence[date]) -> DataFrame
             rows = spark.read.schema(schema).parquet(*paths).withColumn(DAY, f.lit(day).cast("date"))
             found = found.unionByName(rows.select(*schema.names))
     return found
+
+
+def tidy(sources: Sources, *, lag: timedelta = RESULTS_LAG) -> int:
+    """Removes files of the jobs' tables that were replaced, or never became part of one, at least so long ago, and cuts
+    the tables' logs. Gives how many files there were."""
+    removed = 0
+    for folder in sorted(Path(sources.root).iterdir()):
+        if folder.is_dir() and Table.exists(folder):
+            table = Table.open(folder)
+            removed += len(table.vacuum(lag))
+            table.trim()
+    return removed
 
 
 def newest(frame: DataFrame) -> datetime | None:
