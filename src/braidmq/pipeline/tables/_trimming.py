@@ -36,7 +36,10 @@ _CHECKPOINT: Final = re.compile(r"(\d{20})\.checkpoint\.parquet")
 
 
 def trim(table: "Table", lag: timedelta = LOG_LAG, *, at_least: int | None = None) -> int:
-    """Removes commits that are older than `lag`, if they are `at_least` so many; gives how many. Raises TableError where the log cannot be read."""
+    """Removes commits that are older than `lag`, if they are `at_least` so many; gives how many.
+
+    Raises TableError where the log cannot be read.
+    """
     log = table.path / "_delta_log"
     ledger = Ledger(table.path)
     versions = commit_versions(log)
