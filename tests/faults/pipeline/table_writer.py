@@ -12,7 +12,6 @@ def main(path: str) -> None:
     _table.FULL_STATE_EVERY = 3  # type: ignore[misc]  # so that every few commits something can be cut
     archived = Archived(Path(path))
     state = archived.table.state("archive")
-    archived.batch = state.batch + 1
     offset = state.covered.ends().get(("orders", 0), 0)
     while True:
         archived.add([row("orders", 0, at) for at in range(offset, offset + 5)])

@@ -20,8 +20,8 @@ from deltalake import DeltaTable
 
 from braidmq.pipeline.archive._hashing import ID, KEY, hash_of
 from braidmq.pipeline.archive._index import Index
-from braidmq.pipeline.archive._layout import Folders
-from braidmq.pipeline.columns import MESSAGE
+from braidmq.pipeline.archive._layout import Folders, by_schema
+from braidmq.pipeline.columns import ADDED, MESSAGE
 from braidmq.pipeline.tables import LiveFile, Table
 
 LIMIT_MAX: Final = 1_000
@@ -64,9 +64,13 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     protocol: str
     traffic: str
     trace_id: str | None
+    repeated_headers: list[tuple[str, bytes | None]] | None = None
+    """All headers in their order, where a name comes more than once."""
 
 
 _COLUMNS: Final = ", ".join(f'"{name}"' for name in MESSAGE.names)
+_OLD_COLUMNS: Final = ", ".join(f'NULL AS "{name}"' if name in ADDED else f'"{name}"' for name in MESSAGE.names)
+"""Of files that were written before the schema got its newest columns."""
 
 
 class Lookup:
@@ -160,13 +164,17 @@ class Lookup:
         return result
 
     def _scan(self, files: Sequence[LiveFile], question: Question) -> list[Found]:
+        new, old = by_schema(files)
+        return self._selected(_COLUMNS, new, question) + self._selected(_OLD_COLUMNS, old, question)
+
+    def _selected(self, columns: str, files: Sequence[LiveFile], question: Question) -> list[Found]:
         if not files:
             return []
         conditions, parameters = _conditions(question)
         paths = [str(self._table.path / file.path) for file in files]
         # The words of this statement are all ours; what a user said is in the parameters.
         statement = (
-            f"SELECT {_COLUMNS} FROM read_parquet(?, hive_partitioning = false) "  # noqa: S608
+            f"SELECT {columns} FROM read_parquet(?, hive_partitioning = false) "  # noqa: S608
             f'WHERE {" AND ".join(conditions) or "true"} ORDER BY store_time, topic, partition, "offset" LIMIT ?'
         )
         fetched = self._connection.execute(statement, [paths, *parameters, question.limit]).fetchall()
@@ -225,4 +233,6 @@ def _found(values: dict[str, Any]) -> Found:
     for name in ("store_time", "born_time"):
         if values[name] is not None:
             values[name] = values[name].astimezone(UTC)
+    if values["repeated_headers"] is not None:
+        values["repeated_headers"] = [(each["name"], each["value"]) for each in values["repeated_headers"]]
     return Found(**values)

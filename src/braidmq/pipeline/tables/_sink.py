@@ -111,7 +111,10 @@ def open_tables(options: Options, schema: StructType) -> tuple[Table, Table | No
     if REASON not in given.names:
         raise TableError(f"{FORMAT}: rows with a quarantine have a column {REASON!r}")
     fields = [table.schema.field(name) if name in table.schema.names else given.field(name) for name in given.names]
-    return table, Table(quarantine, pa.schema(fields), statistics=list(table.layout.statistics))
+    layout = table.layout
+    return table, Table(
+        quarantine, pa.schema(fields), statistics=list(layout.statistics), schema_version=layout.schema_version
+    )
 
 
 class Task:
