@@ -11,6 +11,7 @@ import pyarrow as pa
 from braidmq.pipeline.archive import ARCHIVED, Folders, messages_table
 from braidmq.pipeline.archive._index import write_for_files
 from braidmq.pipeline.archive._layout import APP, LOOKED_UP, bucket_of
+from braidmq.pipeline.columns import SCHEMA_VERSION
 from braidmq.pipeline.tables import FileWriter, Range, Table
 
 TIME = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -35,11 +36,25 @@ def row(topic: str, partition: int, offset: int, **changes: Any) -> dict[str, An
         "protocol": "kafka",
         "traffic": "normal",
         "trace_id": None,
+        "repeated_headers": None,
         "day": time.date(),
         "bucket": bucket_of(topic),
         "body_crc": None if value is None else zlib.crc32(value),
-        "schema_ver": 1,
+        "schema_ver": SCHEMA_VERSION,
     } | changes
+
+
+def of_version_1(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """An archive as the first version of the schema had it: without repeated headers, and without saying so."""
+    names = [name for name in ARCHIVED.names if name != "repeated_headers"]
+    schema = pa.schema([ARCHIVED.field(name) for name in names])
+    statistics = ("topic", "partition", "offset", "store_time", "traffic")
+    table = Table(Folders(path).messages, schema, ("day", "bucket"), bloom=("message_id", "trace_id"),
+                  statistics=statistics, sort_by=("topic", "partition", "offset"))  # fmt: skip
+    writer = FileWriter(table.path, schema, table.layout)
+    old = [{name: each[name] for name in names} | {"schema_ver": 1} for each in rows]
+    writer.write(pa.RecordBatch.from_pylist(old, schema=schema))
+    table.append(writer.close(), ranges_of(rows), APP, table.claim(APP), 0)
 
 
 class Archived:
@@ -49,7 +64,7 @@ class Archived:
         self.path = str(path)
         self.table: Table = messages_table(path)
         self.epoch = self.table.claim(APP)
-        self.batch = 0
+        self.batch = self.table.state(APP).batch + 1
 
     def add(
         self, rows: Sequence[dict[str, Any]], ranges: Iterable[Range] | None = None, *, indexed: bool = True

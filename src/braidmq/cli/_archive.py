@@ -65,6 +65,8 @@ def _as_json(found: "Found") -> dict[str, Any]:
     values["value"] = _text_or_base64(found.value)
     values["key"] = _text_or_base64(found.key)
     values["headers"] = {name: _text_or_base64(value) for name, value in (found.headers or {}).items()}
+    if found.repeated_headers is not None:
+        values["repeated_headers"] = [[name, _text_or_base64(value)] for name, value in found.repeated_headers]
     return values
 
 

@@ -103,7 +103,8 @@ def run(
     ).checked()
     console = Console(stderr=True)
     with console.status("starting Spark"):
-        chosen = {QUIET: "ERROR"} | pairs(conf, "--conf")
+        # What a Spark Connect server logs is its own affair.
+        chosen = ({QUIET: "ERROR"} if remote is None else {}) | pairs(conf, "--conf")
         spark = session("braid-pipeline", master=master, remote=remote, conf=chosen)
     show: _Bars | _LiveTable = _Bars(console) if once else _LiveTable(console)
     try:

@@ -60,6 +60,8 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     protocol: str
     traffic: str
     trace_id: str | None
+    repeated_headers: list[tuple[str, bytes | None]] | None = None
+    """All headers in their order, where a name comes more than once."""
 
 
 class ArchivedHeader(msgspec.Struct, frozen=True, kw_only=True):
@@ -185,7 +187,7 @@ def _shown(kept: Kept) -> ArchivedMessage:
         protocol=kept.protocol,
         traffic=kept.traffic,
         trace_id=kept.trace_id,
-        headers=[_header(name, value) for name, value in (kept.headers or {}).items()],
+        headers=[_header(name, value) for name, value in kept.repeated_headers or (kept.headers or {}).items()],
     )
 
 

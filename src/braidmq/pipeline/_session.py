@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping
 from typing import Final
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from braidmq.pipeline._java import find_java
@@ -39,7 +40,8 @@ def session(
     """A session under this name, with the source and sink `braid` registered.
 
     `master` is `local[*]` unless told; `remote` (say `sc://host:15002`) is a Spark Connect server instead. What is in
-    `conf` goes before the pipeline's own settings. Raises JavaMissing, InvalidOption.
+    `conf` goes before the pipeline's own settings. Raises JavaMissing, and InvalidOption, also for a setting that only
+    the server's own start can have.
     """
     chosen = dict(conf or {})
     if remote is not None:
@@ -64,10 +66,22 @@ def _connected(app: str, remote: str, chosen: Mapping[str, str]) -> SparkSession
     if remote.startswith(_LOCAL):
         _prepare_environment()
     spark = SparkSession.builder.remote(remote).appName(app).getOrCreate()
-    for name, value in (_DEFAULTS | dict(chosen)).items():
-        if name in chosen or spark.conf.isModifiable(name):
+    for name, value in _DEFAULTS.items():
+        if name not in chosen and spark.conf.isModifiable(name):
             spark.conf.set(name, value)
+    for name, value in chosen.items():
+        try:
+            spark.conf.set(name, value)
+        except PySparkException as error:
+            spark.stop()
+            raise InvalidOption(
+                f"{name} cannot be set through Spark Connect: start the server with it ({_condition(error)})"
+            ) from error
     return spark
+
+
+def _condition(error: PySparkException) -> str:
+    return error.getCondition() or str(error).partition("\n")[0]
 
 
 def _classic(app: str, master: str, chosen: Mapping[str, str]) -> SparkSession:

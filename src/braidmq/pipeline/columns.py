@@ -4,7 +4,7 @@ from typing import Final
 
 import pyarrow as pa
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 
 MESSAGE: Final = pa.schema(
     [
@@ -23,6 +23,14 @@ MESSAGE: Final = pa.schema(
         pa.field("protocol", pa.string(), nullable=False),
         pa.field("traffic", pa.string(), nullable=False),
         pa.field("trace_id", pa.string()),
+        pa.field(
+            "repeated_headers", pa.list_(pa.struct([pa.field("name", pa.string()), pa.field("value", pa.binary())]))
+        ),
     ]
 )
-"""`key` is the record's own key; `keys` are what a message is looked up by. `traffic` is `normal` or `pressure`."""
+"""`key` is the record's own key; `keys` are what a message is looked up by. `traffic` is `normal` or `pressure`.
+A map has each name once, and so `headers` has the last value of each. Where a name comes more than once,
+`repeated_headers` has all headers in their order; elsewhere it is null."""
+
+ADDED: Final = {"repeated_headers": 2}
+"""The version of the schema that brought a column. Rows of older versions do not have it."""

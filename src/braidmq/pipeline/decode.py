@@ -84,6 +84,9 @@ class _Headers(NamedTuple):
     starts: Integers
     sizes: Integers
 
+    def chosen(self, places: Integers) -> "_Headers":
+        return _Headers(self.rows[places], self.codes[places], self.names, self.starts[places], self.sizes[places])
+
 
 class Chunk:
     """The records of some pieces, parsed but not yet columns."""
@@ -92,6 +95,7 @@ class Chunk:
         self._pieces = pieces
         self._buffer, spans = _laid_out(pieces)
         self._octets: Octets = np.frombuffer(self._buffer, np.uint8)
+        self._lasts: Integers | None = None
         self._read(spans)
         self._cut()
 
@@ -146,6 +150,7 @@ class Chunk:
             stays = kept[rows]
             numbers = np.cumsum(kept) - 1
             self._headers = _Headers(numbers[rows[stays]], codes[stays], names, starts[stays], sizes[stays])
+            self._lasts = None
 
     def column(self, name: str, kind: pa.DataType) -> pa.Array:
         made: pa.Array = _COLUMNS[name](self, kind)
@@ -250,13 +255,37 @@ class Chunk:
 
     def _headers_map(self, kind: pa.DataType) -> pa.Array:
         """A name that comes twice keeps its last value, as everywhere in the house."""
-        headers = _without_repeats(self._headers)
-        names = pa.array(headers.names, pa.string()).take(pa.array(headers.codes))
-        items = _spans(self._buffer, headers.starts, headers.sizes)
-        entries = pa.Array.from_buffers(pa.struct([kind.key_field, kind.item_field]), len(names), [None],
-                                        children=[names, items])  # fmt: skip
+        lasts = self._last_headers()
+        headers = self._headers if len(lasts) == len(self._headers.rows) else self._headers.chosen(lasts)
+        entries = self._entries(headers, pa.struct([kind.key_field, kind.item_field]))
         counts = np.bincount(headers.rows, minlength=self.rows)
         return pa.Array.from_buffers(kind, self.rows, [None, _list_offsets(counts)], children=[entries])
+
+    def _repeated_headers(self, kind: pa.DataType) -> pa.Array:
+        """All headers of the rows in which a name comes twice; most rows are none of these."""
+        lasts = self._last_headers()
+        if len(lasts) == len(self._headers.rows):
+            return pa.nulls(self.rows, kind)
+        repeats = np.ones(len(self._headers.rows), np.bool_)
+        repeats[lasts] = False
+        has_repeats = np.zeros(self.rows, np.bool_)
+        has_repeats[self._headers.rows[repeats]] = True
+        headers = self._headers.chosen(np.flatnonzero(has_repeats[self._headers.rows]))
+        counts = np.bincount(headers.rows, minlength=self.rows)
+        nulls = pa.array(has_repeats, pa.bool_()).buffers()[1]
+        entries = self._entries(headers, kind.value_type)
+        return pa.Array.from_buffers(kind, self.rows, [nulls, _list_offsets(counts)], children=[entries])
+
+    def _last_headers(self) -> Integers:
+        """The places of the headers that no later one of the same row and name follows."""
+        if self._lasts is None:
+            self._lasts = _without_repeats(self._headers)
+        return self._lasts
+
+    def _entries(self, headers: "_Headers", kind: pa.DataType) -> pa.Array:
+        names = pa.array(headers.names, pa.string()).take(pa.array(headers.codes))
+        values = _spans(self._buffer, headers.starts, headers.sizes)
+        return pa.Array.from_buffers(kind, len(names), [None], children=[names, values])
 
     # What the columns are made with.
 
@@ -304,6 +333,7 @@ _COLUMNS: Final[dict[str, Callable[[Chunk, pa.DataType], pa.Array]]] = {
     "protocol": Chunk._protocol,
     "traffic": Chunk._traffic,
     "trace_id": Chunk._trace_id,
+    "repeated_headers": Chunk._repeated_headers,
 }
 
 
@@ -424,15 +454,13 @@ def _read_headers(
     return _Headers(row_of, codes, encoded.dictionary.to_pylist(), starts, sizes), at
 
 
-def _without_repeats(headers: _Headers) -> _Headers:
+def _without_repeats(headers: _Headers) -> Integers:
+    """The places of the headers that stay when a name may come only once in a row: the last."""
     if len(headers.rows) < 2:
-        return headers
+        return np.arange(len(headers.rows))
     pairs = headers.rows * len(headers.names) + headers.codes
     _, last_from_behind = np.unique(pairs[::-1], return_index=True)
-    if len(last_from_behind) == len(pairs):
-        return headers
-    kept = np.sort(len(pairs) - 1 - last_from_behind)
-    return _Headers(headers.rows[kept], headers.codes[kept], headers.names, headers.starts[kept], headers.sizes[kept])
+    return np.sort(len(pairs) - 1 - last_from_behind)
 
 
 def _spans(buffer: bytes | bytearray, starts: Integers, sizes: Integers) -> pa.Array:

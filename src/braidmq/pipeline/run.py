@@ -25,7 +25,7 @@ from braidmq.pipeline.audit import audit
 from braidmq.pipeline.errors import InvalidOption, TopicMissing
 from braidmq.pipeline.jobs import Sources
 from braidmq.pipeline.status import JobState, JobStatus, write_status
-from braidmq.pipeline.tables import TableError
+from braidmq.pipeline.tables import Table, TableError
 
 JOBS: Final = ("archive", "trace", "usage", "audit", "dlq", "lag")
 TICK_S: Final = 1.0
@@ -85,6 +85,9 @@ class Driver:
         self._chore: Future[str] | None = None
         self._chore_of = ""
         self._house_due_s = time.monotonic() + KEEP_HOUSE_S
+        writing = [name for name in plan.jobs if name != "audit"]
+        # Whose line tells of the upkeep: the archive's, since that is the largest part of it.
+        self._house_job = "archive" if "archive" in writing else next(iter(writing), "")
 
     # Once.
 
@@ -109,7 +112,7 @@ class Driver:
             self._tell(name, detail=self._audit())
         else:
             outcome = _job(name).run_once(self._spark, self._plan.sources)
-            if name == "lag" and not outcome.rows and not outcome.days:
+            if name == "lag" and outcome.is_topic_missing:
                 yield jobs.lag.sample(self._spark, self._plan.sources), 0
             else:
                 yield outcome.rows, outcome.rows
@@ -218,7 +221,8 @@ class Driver:
         progress = query.lastProgress
         if progress is not None:
             self._failures.pop(name, None)
-            self._tell(name, batch=progress["batchId"], rows_per_s=_rate(progress), rows=_rows_of(query))
+            rate = progress.processedRowsPerSecond or 0.0
+            self._tell(name, batch=progress["batchId"], rows_per_s=rate, rows=_rows_of(query))
         if name == "archive" and now_s >= self._due_s[name]:
             self._due_s[name] = now_s + LOOK_S
             self._follow_topics(query)
@@ -249,15 +253,15 @@ class Driver:
     # The house.
 
     def _keep_house(self, now_s: float) -> None:
-        """Compaction, retention and the audit, now and then and one after the other, beside the queries."""
+        """Upkeep of the tables and the audit, now and then and one after the other, beside the queries."""
         if self._chore is not None:
             if self._chore.done():
                 self._end_chore(now_s)
             return
         if "audit" in self._plan.jobs and now_s >= self._due_s["audit"]:
             self._begin_chore("audit", self._audit)
-        elif "archive" in self._plan.jobs and now_s >= self._house_due_s:
-            self._begin_chore("archive", self._tidy_archive)
+        elif self._house_job and now_s >= self._house_due_s:
+            self._begin_chore(self._house_job, self._tidy)
 
     def _begin_chore(self, name: str, work: Callable[[], str]) -> None:
         self._chore_of = name
@@ -269,15 +273,21 @@ class Driver:
         chore, name = self._chore, self._chore_of
         assert chore is not None
         self._chore = None
-        if name == "archive":
-            self._house_due_s = now_s + KEEP_HOUSE_S
-        else:
+        if name == "audit":
             self._due_s[name] = now_s + KEEP_HOUSE_S
+        else:
+            self._house_due_s = now_s + KEEP_HOUSE_S
         error = chore.exception()
         if error is None:
             self._tell(name, detail=chore.result(), **({"state": JobState.IDLE} if name == "audit" else {}))
         else:
             self._tell(name, detail=_first_line(error), **({"state": JobState.FAILED} if name == "audit" else {}))
+
+    def _tidy(self) -> str:
+        removed = jobs.tidy(self._plan.sources)
+        if "archive" in self._plan.jobs and Table.exists(archive.Folders(self._plan.archive_path).messages):
+            return self._tidy_archive()
+        return f"{removed} files that were replaced are removed"
 
     def _tidy_archive(self) -> str:
         path = self._plan.archive_path
@@ -319,11 +329,8 @@ def _job(name: str) -> Any:
 
 
 def _rows_of(query: StreamingQuery) -> int:
-    return sum(int(progress["numInputRows"]) for progress in query.recentProgress)
-
-
-def _rate(progress: Mapping[str, Any]) -> float:
-    return float(progress.get("processedRowsPerSecond") or 0.0)
+    # By its property, and not by its key: over Spark Connect only the property is filled.
+    return sum(progress.numInputRows for progress in query.recentProgress)
 
 
 def _first_line(error: BaseException) -> str:

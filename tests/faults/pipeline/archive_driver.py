@@ -1,12 +1,27 @@
 """A driver of the archive job, to be killed: `archive_driver.py BOOTSTRAP PATH TOPIC`."""
 
 import sys
+from datetime import timedelta
 
 from braidmq.pipeline import archive, session
+from braidmq.pipeline.tables import Table, _trimming
+
+SHORT_LIVED = {
+    "spark.log.level": "ERROR",
+    # It is killed seconds after its first batch: what makes it fast later would only make it late now.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
 
 
 def main(bootstrap: str, path: str, topic: str) -> None:
-    spark = session("archive", master="local[2]", conf={"spark.log.level": "ERROR"})
+    messages = archive.Folders(path).messages
+    if Table.exists(messages):
+        # Whoever goes on finds a log that was cut as short as it can be.
+        _trimming.trim(Table.open(messages), timedelta(0), at_least=1)
+    spark = session("archive", master="local[2]", conf=SHORT_LIVED)
     query = archive.start(spark, bootstrap=bootstrap, path=path, topics=[topic], trigger="500 milliseconds")
     query.awaitTermination()
 

@@ -25,6 +25,8 @@ async def archive_node(start_node: StartNode, tmp_path: Path) -> Node:
     rows = [row("orders", 0, offset) for offset in range(10)]
     rows.append(row("orders", 1, 0, value=b"\xff\x00", key=b"k", headers=[("h", b"\xfe")], message_id="odd"))
     rows.append(row("orders", 2, 0, value=b"elsewhere", message_id="orders-0-3", instance="retail"))
+    twice = [{"name": "a", "value": b"1"}, {"name": "b", "value": None}, {"name": "a", "value": b"2"}]
+    rows.append(row("orders", 1, 1, repeated_headers=twice, message_id="twice"))
     await asyncio.to_thread(archive.add, rows)
     return await start_node(archive=ArchiveSettings(folder=str(tmp_path / "tables")))
 
@@ -65,6 +67,11 @@ async def test_what_is_no_text_comes_as_base64(asked: httpx.AsyncClient) -> None
     (odd,) = (await asked.get("/archive/messages", params={"id": "odd"})).json()["items"]
     assert (odd["body"], odd["body_base64"], odd["key"]) == (None, "/wA=", "k")
     assert odd["headers"] == [{"name": "h", "value": None, "value_base64": "/g=="}]
+
+
+async def test_headers_that_repeat_are_all_told(asked: httpx.AsyncClient) -> None:
+    (twice,) = (await asked.get("/archive/messages", params={"id": "twice"})).json()["items"]
+    assert [(each["name"], each["value"]) for each in twice["headers"]] == [("a", "1"), ("b", None), ("a", "2")]
 
 
 async def test_a_worker_that_was_killed_is_started_again(archive_node: Node, asked: httpx.AsyncClient) -> None:

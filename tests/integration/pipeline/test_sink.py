@@ -54,6 +54,24 @@ def test_a_stream_is_copied_whole(spark: SparkSession, any_broker: Broker, tmp_p
     assert values(any_broker.read(spark, target)) == sent
 
 
+def test_headers_that_repeat_survive_a_copy(spark: SparkSession, broker: Broker) -> None:
+    source, target = broker.topic(), broker.topic()
+    producer = broker.producer()
+    producer.produce(source, b"twice", headers=[("a", b"1"), ("b", None), ("a", b"2")])
+    producer.produce(source, b"once", headers=[("a", b"1"), ("b", b"2")])
+    assert producer.flush(30) == 0
+    send(broker, broker.read(spark, source).select("value", "headers", "repeated_headers"), topic=target)
+    twice, once = broker.read(spark, target).orderBy(F.desc("value")).collect()
+    assert [(each.name, each.value and bytes(each.value)) for each in twice.repeated_headers] == [
+        ("a", b"1"),
+        ("b", None),
+        ("a", b"2"),
+    ]
+    assert bytes(twice.headers["a"]) == b"2"
+    assert once.repeated_headers is None
+    assert {name: bytes(value) for name, value in once.headers.items()} == {"a": b"1", "b": b"2"}
+
+
 def test_a_message_that_is_not_stored_fails_the_job(spark: SparkSession, broker: Broker) -> None:
     topic = broker.topic(max_message_bytes="1000")
     frame = spark.createDataFrame([("x" * 5000,)], "value string")

@@ -9,11 +9,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from archive_support import TIME, Archived, row
-from braidmq.pipeline.archive import Folders, Found, Searcher, SearchFailed, SearchTimeout, close_searchers, find
+from archive_support import TIME, Archived, of_version_1, row
+from braidmq.pipeline.archive import (
+    Folders,
+    Found,
+    Searcher,
+    SearchFailed,
+    SearchTimeout,
+    close_searchers,
+    compact,
+    find,
+)
 from braidmq.pipeline.archive._hashing import ID, KEY, hash_of, hashes
 from braidmq.pipeline.archive._index import Index, drop_dead_segments, merge_segments
 from braidmq.pipeline.archive._lookup import Lookup, Question
+from braidmq.pipeline.audit import audit
 from braidmq.pipeline.errors import InvalidOption
 from braidmq.pipeline.tables import TableError
 
@@ -226,3 +236,21 @@ def test_segments_are_merged_and_dead_ones_dropped(tmp_path: Path) -> None:
         assert [each.offset for each in Lookup(tmp_path).find(Question(id=f"orders-0-{offset}"))] == [offset]
     assert drop_dead_segments(folder, live, older_than_s=0, now_s=datetime.now(UTC).timestamp() + 10) == 0
     assert drop_dead_segments(folder, [], older_than_s=0, now_s=datetime.now(UTC).timestamp() + 10) == 1
+
+
+def test_headers_that_repeat_are_found_whole_beside_files_from_before_they_were_kept(tmp_path: Path) -> None:
+    of_version_1(tmp_path, [row("orders", 0, offset) for offset in range(10)])
+    assert len(find(tmp_path, topic="orders")) == 10, "an archive that no newer program has written to"
+    close_searchers()
+    archive = Archived(tmp_path)
+    twice = [("a", b"1"), ("a", b"2"), ("b", None)]
+    pairs = [{"name": name, "value": value} for name, value in twice]
+    archive.add([row("orders", 0, 10, repeated_headers=pairs), row("orders", 0, 11)])
+    for _ in range(2):
+        by_id = [find(tmp_path, id=f"orders-0-{offset}")[0].repeated_headers for offset in (3, 10, 11)]
+        assert by_id == [None, twice, None]
+        by_topic = [each.repeated_headers for each in find(tmp_path, topic="orders")]
+        assert by_topic == [None] * 10 + [twice, None]
+        compact(str(tmp_path), now=TIME + timedelta(hours=3))
+    assert len(archive.table.files()) == 1
+    assert audit(tmp_path).findings == []

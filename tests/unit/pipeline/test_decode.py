@@ -92,6 +92,8 @@ def test_columns_say_what_the_messages_say(
         assert row["message_id"] == message.id
         assert row["keys"] == list(message.keys)
         assert dict(row["headers"]) == dict(record.headers)
+        in_order = [{"name": name, "value": header} for name, header in record.headers]
+        assert row["repeated_headers"] == (in_order if len(dict(record.headers)) < len(record.headers) else None)
 
 
 @settings(deadline=None)
@@ -106,8 +108,10 @@ def test_batches_of_several_topics_are_decoded_together(drawn: list[tuple[str, l
 
 
 def test_a_header_that_comes_twice_keeps_its_last_value() -> None:
-    row = row_of([("a", b"1"), ("b", None), ("a", b"2"), ("TAGS", b"x"), ("TAGS", b"y")])
+    headers = [("a", b"1"), ("b", None), ("a", b"2"), ("TAGS", b"x"), ("TAGS", b"y")]
+    row = row_of(headers)
     assert dict(row["headers"]) == {"a": b"2", "b": None, "TAGS": b"y"}  # type: ignore[call-overload]
+    assert row["repeated_headers"] == [{"name": name, "value": value} for name, value in headers]
     assert row["tag"] == "y"
 
 

@@ -19,7 +19,7 @@ from braidmq.pipeline.archive._index import drop_dead_segments
 from braidmq.pipeline.archive._layout import APP as ARCHIVE_APP
 from braidmq.pipeline.archive._layout import Folders
 from braidmq.pipeline.archive._rewriting import Rewritten, discard, read_file, write_rows
-from braidmq.pipeline.tables import VACUUM_LAG, FilesGone, LiveFile, Table
+from braidmq.pipeline.tables import LOG_LAG, VACUUM_LAG, FilesGone, LiveFile, Table
 
 APP: Final = "expire"
 PRESSURE_RETENTION: Final = timedelta(days=1)
@@ -128,16 +128,20 @@ def _count(runs: Runs) -> int:
     return sum(end - first for places in runs.values() for found in places.values() for first, end in found)
 
 
-def tidy(path: str, *, lag: timedelta = VACUUM_LAG) -> list[str]:
-    """Removes what nothing refers to for at least so long: segments of the index, then data files, then checkpoints of
-    lineages that have ended. Gives the data files' paths."""
+def tidy(path: str, *, lag: timedelta = VACUUM_LAG, log_lag: timedelta = LOG_LAG) -> list[str]:
+    """Removes what nothing refers to for at least so long: segments of the index, then data files, then commits of the
+    tables' logs that are older than `log_lag`, then checkpoints of lineages that have ended. Gives the data files'
+    paths."""
     folders = Folders(path)
     table = Table.open(folders.messages)
     live = [file.path for file in table.files()]
     drop_dead_segments(folders.index, live, older_than_s=lag.total_seconds(), now_s=time.time())
     removed = table.vacuum(lag)
+    table.trim(log_lag)
     if Table.exists(folders.quarantine):
-        removed += Table.open(folders.quarantine).vacuum(lag)
+        quarantine = Table.open(folders.quarantine)
+        removed += quarantine.vacuum(lag)
+        quarantine.trim(log_lag)
     _remove_old_checkpoints(folders, table.state(ARCHIVE_APP).lineage)
     return removed
 

@@ -5,14 +5,15 @@ files a day.
 """
 
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 
 from braidmq.model import DEFAULT_INSTANCE
-from braidmq.pipeline.columns import MESSAGE, SCHEMA_VERSION
-from braidmq.pipeline.tables import REASON, Table
+from braidmq.pipeline.columns import ADDED, MESSAGE, SCHEMA_VERSION
+from braidmq.pipeline.tables import REASON, LiveFile, Table
 
 APP: Final = "archive"
 MARK_GROUP: Final = "__braid.archive"
@@ -21,7 +22,7 @@ BUCKETS: Final = 16
 LOOKED_UP: Final = ("message_id", "keys")
 """The columns that the index is made of."""
 
-STATISTICS: Final = ("topic", "partition", "offset", "store_time", "traffic")
+STATISTICS: Final = ("topic", "partition", "offset", "store_time", "traffic", "schema_ver")
 
 ARCHIVED: Final = pa.schema(
     [
@@ -39,6 +40,15 @@ QUARANTINED: Final = pa.schema([*ARCHIVED, pa.field(REASON, pa.string(), nullabl
 def bucket_of(topic: str, instance: str = DEFAULT_INSTANCE) -> int:
     """In which of the buckets a topic lies."""
     return zlib.crc32(f"{instance}\0{topic}".encode()) % BUCKETS
+
+
+def by_schema(files: Iterable[LiveFile]) -> tuple[list[LiveFile], list[LiveFile]]:
+    """Files whose rows have all columns, and those of older versions, which may lack those that were added since."""
+    new: list[LiveFile] = []
+    old: list[LiveFile] = []
+    for file in files:
+        (new if (file.high.get("schema_ver") or 1) >= max(ADDED.values()) else old).append(file)
+    return new, old
 
 
 class Folders:

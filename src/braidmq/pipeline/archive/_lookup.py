@@ -20,8 +20,8 @@ from deltalake import DeltaTable
 
 from braidmq.pipeline.archive._hashing import ID, KEY, hash_of
 from braidmq.pipeline.archive._index import Index
-from braidmq.pipeline.archive._layout import Folders
-from braidmq.pipeline.columns import MESSAGE
+from braidmq.pipeline.archive._layout import Folders, by_schema
+from braidmq.pipeline.columns import ADDED, MESSAGE
 from braidmq.pipeline.tables import LiveFile, Table
 
 LIMIT_MAX: Final = 1_000
@@ -65,9 +65,13 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     protocol: str
     traffic: str
     trace_id: str | None
+    repeated_headers: list[tuple[str, bytes | None]] | None = None
+    """All headers in their order, where a name comes more than once."""
 
 
 _COLUMNS: Final = ", ".join(f'"{name}"' for name in MESSAGE.names)
+_OLD_COLUMNS: Final = ", ".join(f'NULL AS "{name}"' if name in ADDED else f'"{name}"' for name in MESSAGE.names)
+"""Of files that were written before the schema got its newest columns."""
 
 
 class Lookup:
@@ -104,15 +108,19 @@ class Lookup:
         return sorted(rows, key=lambda row: (row.store_time, row.topic, row.partition, row.offset))[: question.limit]
 
     def _refresh(self) -> None:
-        following = self._table.path / "_delta_log" / f"{self._version + 1:020d}.json"
-        if self._version >= 0 and not following.exists():
+        if self._version >= 0 and self._is_newest(self._version):
             return
-        self._delta.update_incremental()
+        self._delta = DeltaTable(str(self._table.path))
         self._live = {file.path: file for file in self._table.files()}
         self._index.refresh()
         covered = self._index.covered()
         self._uncovered = [file for path, file in self._live.items() if path not in covered]
         self._version = self._delta.version()
+
+    def _is_newest(self, version: int) -> bool:
+        """By two names, without reading the log. It is cut now and then, but never behind its newest commit."""
+        log = self._table.path / "_delta_log"
+        return (log / f"{version:020d}.json").exists() and not (log / f"{version + 1:020d}.json").exists()
 
     def _by_name(self, question: Question) -> list[Found]:
         wanted = hash_of(question.id, ID) if question.id is not None else hash_of(question.key or "", KEY)
@@ -157,13 +165,17 @@ class Lookup:
         return result
 
     def _scan(self, files: Sequence[LiveFile], question: Question) -> list[Found]:
+        new, old = by_schema(files)
+        return self._selected(_COLUMNS, new, question) + self._selected(_OLD_COLUMNS, old, question)
+
+    def _selected(self, columns: str, files: Sequence[LiveFile], question: Question) -> list[Found]:
         if not files:
             return []
         conditions, parameters = _conditions(question)
         paths = [str(self._table.path / file.path) for file in files]
         # The words of this statement are all ours; what a user said is in the parameters.
         statement = (
-            f"SELECT {_COLUMNS} FROM read_parquet(?, hive_partitioning = false) "  # noqa: S608
+            f"SELECT {columns} FROM read_parquet(?, hive_partitioning = false) "  # noqa: S608
             f'WHERE {" AND ".join(conditions) or "true"} ORDER BY store_time, topic, partition, "offset" LIMIT ?'
         )
         fetched = self._connection.execute(statement, [paths, *parameters, question.limit]).fetchall()
@@ -224,4 +236,6 @@ def _found(values: dict[str, Any]) -> Found:
     for name in ("store_time", "born_time"):
         if values[name] is not None:
             values[name] = values[name].astimezone(UTC)
+    if values["repeated_headers"] is not None:
+        values["repeated_headers"] = [(each["name"], each["value"]) for each in values["repeated_headers"]]
     return Found(**values)

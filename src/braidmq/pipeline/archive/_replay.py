@@ -17,7 +17,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 
 from braidmq.model import BORN_HEADER, BraidError
 from braidmq.pipeline._brokers import topics_at
-from braidmq.pipeline.archive._layout import Folders
+from braidmq.pipeline.archive._layout import Folders, by_schema
 from braidmq.pipeline.errors import BrokerUnreachable, InvalidOption
 from braidmq.pipeline.tables import LiveFile, Table
 
@@ -27,7 +27,9 @@ CHUNK: Final = 2_000
 _WINDOW_OFFSETS: Final = 20_000
 _ANSWER_LIMIT_S: Final = 30.0
 _ATTEMPTS: Final = 5
-_COLUMNS: Final = '"partition", "offset", "key", "value", headers, store_time, born_time'
+_COLUMNS: Final = '"partition", "offset", "key", "value", headers, store_time, born_time, repeated_headers'
+_OLD_COLUMNS: Final = '"partition", "offset", "key", "value", headers, store_time, born_time, NULL'
+"""Of files from before headers could come twice."""
 
 Progress = Callable[[int, int], None]
 """Told how many messages are in the topic, and how many there will be."""
@@ -192,16 +194,23 @@ class _Archive:
                 high = min(low + _WINDOW_OFFSETS, last + 1)
                 files = [file for file in self._files if file.low["offset"] < high and file.high["offset"] >= low]
                 rest = 'AND "partition" = ? AND "offset" >= ? AND "offset" < ? ORDER BY "offset"'
-                for row in self._query(_COLUMNS, rest, files, [partition, low, high]):
+                new, old = by_schema(files)
+                rows = self._query(_COLUMNS, rest, new, [partition, low, high])
+                rows += self._query(_OLD_COLUMNS, rest, old, [partition, low, high])
+                for row in sorted(rows, key=lambda row: row[1]) if new and old else rows:
                     yield _message(self._topic, row)
 
 
 def _message(topic: str, row: Any) -> _Message:
-    partition, offset, key, value, headers, store_time, born_time = row
-    found: dict[str, str | bytes | None] = dict(headers or {})
-    found.setdefault(BORN_HEADER, str(int((born_time or store_time).timestamp() * 1000)).encode())
-    found[REPLAY_HEADER] = f"{topic} {partition} {offset}".encode()
-    return _Message(partition, offset, key, value, list(found.items()))
+    partition, offset, key, value, headers, store_time, born_time, repeated = row
+    found: list[tuple[str, str | bytes | None]] = list((headers or {}).items())
+    if repeated is not None:
+        found = [(each["name"], each["value"]) for each in repeated]
+    if not any(name == BORN_HEADER for name, _ in found):
+        found.append((BORN_HEADER, str(int((born_time or store_time).timestamp() * 1000)).encode()))
+    found = [header for header in found if header[0] != REPLAY_HEADER]
+    found.append((REPLAY_HEADER, f"{topic} {partition} {offset}".encode()))
+    return _Message(partition, offset, key, value, found)
 
 
 class _Target:

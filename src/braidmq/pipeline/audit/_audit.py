@@ -74,6 +74,9 @@ def audit(
     accounts = _accounts(commit for commit in table.commits() if commit.version <= version)
     audits = _read_files(spark, [_Task(str(folders.messages), file) for file in files])
     findings = [finding for each in audits for finding in each.findings]
+    if (unknown := table.unknown_commits()) is not None:
+        detail = f"versions {unknown[0]} to {unknown[1] - 1} of the table are neither in its log nor in its ledger"
+        findings.append(Finding("commits_missing", detail))
     rows = _gathered(each.runs for each in audits)
     quarantined: dict[TopicPartition, list[Interval]] = {}
     if Table.exists(folders.quarantine):

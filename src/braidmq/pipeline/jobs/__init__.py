@@ -8,6 +8,6 @@ a table of results is a function of the samples, and doing it twice changes noth
 """
 
 from braidmq.pipeline.jobs import dlq, lag, trace, usage
-from braidmq.pipeline.jobs._ingest import Outcome, Sources
+from braidmq.pipeline.jobs._ingest import Outcome, Sources, tidy
 
-__all__ = ["Outcome", "Sources", "dlq", "lag", "trace", "usage"]
+__all__ = ["Outcome", "Sources", "dlq", "lag", "tidy", "trace", "usage"]

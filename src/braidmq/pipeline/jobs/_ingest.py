@@ -7,7 +7,7 @@ only the results are made.
 
 import json
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +25,8 @@ from braidmq.pipeline.tables._ranges import RANGE_PROTOCOL
 CHECKPOINTS: Final = "_checkpoints"
 ROWS_PER_BATCH: Final = 200_000
 TRIGGER_S: Final = 60
+RESULTS_LAG: Final = timedelta(days=1)
+"""Results of a day are made anew every minute: what they were before is kept only for who is reading it."""
 DAY: Final = "day"
 SOURCE_COLUMNS: Final = ("topic", "partition", "offset", "store_time", "protocol", "value")
 """What every table of rows as they came has of the source; the offset, protocol and value are how ranges come along."""
@@ -51,9 +53,10 @@ class Outcome(msgspec.Struct, frozen=True):
     """What a run did."""
 
     rows: int
-    """Rows that were new."""
+    """Rows that are in the table now, and were not before."""
     days: tuple[date, ...]
-    """Days whose results were made anew."""
+    """The days of these rows."""
+    is_topic_missing: bool = False
 
 
 class Ingest(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,11 +79,14 @@ class Ingest(msgspec.Struct, frozen=True, kw_only=True):
     def run_once(self, spark: SparkSession, sources: Sources) -> Outcome:
         """Take in all that is there now; nothing where the topic is not there yet. Raises BrokerUnreachable."""
         if not self._is_there(sources):
-            return Outcome(0, ())
-        work = _Work(self, sources)
-        query = self._query(spark, sources, work, {"availableNow": True})
+            return Outcome(0, (), is_topic_missing=True)
+        table = self._table(spark, sources)
+        before = {file.path for file in table.files()}
+        query = self._query(spark, sources, table, {"availableNow": True})
         query.awaitTermination()  # raises what ended it
-        return Outcome(work.rows, tuple(sorted(work.days)))
+        # The table is asked, since over Spark Connect the batches are worked on in another process.
+        new = [file for file in table.files() if file.path not in before]
+        return Outcome(sum(file.rows for file in new), tuple(sorted({file.partition[DAY] for file in new})))
 
     def start(self, spark: SparkSession, sources: Sources, *, trigger_s: int = TRIGGER_S) -> StreamingQuery:
         """A query that takes in what comes, every so many seconds. Raises TopicMissing, which may be tried again, and
@@ -90,18 +96,20 @@ class Ingest(msgspec.Struct, frozen=True, kw_only=True):
                 f"there is no topic {self.topic} at {sources.bootstrap}: a node makes it within a minute of its start,"
                 " unless telemetry.topics is off; a Kafka cluster has none"
             )
-        return self._query(spark, sources, _Work(self, sources), {"processingTime": f"{trigger_s} seconds"})
+        table = self._table(spark, sources)
+        return self._query(spark, sources, table, {"processingTime": f"{trigger_s} seconds"})
 
-    def _query(self, spark: SparkSession, sources: Sources, work: "_Work", trigger: dict[str, Any]) -> StreamingQuery:
+    def _table(self, spark: SparkSession, sources: Sources) -> Table:
+        """Has to be there before a run can be begun: an empty batch makes it."""
         spark.dataSource.register(TableSink)
-        frame = self.shape(self._read(spark, sources, ["earliest"]))
-        empty = spark.createDataFrame([], frame.schema)
         if not Table.exists(sources.table(self.name)):
-            # The table has to be there before a run can be begun: an empty batch makes it.
-            self.write(empty, sources, {"app": self.name})
-        table = Table.open(sources.table(self.name))
+            frame = self.shape(self._read(spark, sources, ["earliest"]))
+            self.write(spark.createDataFrame([], frame.schema), sources, {"app": self.name})
+        return Table.open(sources.table(self.name))
+
+    def _query(self, spark: SparkSession, sources: Sources, table: Table, trigger: dict[str, Any]) -> StreamingQuery:
         run = table.begin(self.name, sources.table(CHECKPOINTS))
-        work.run = run.options() | {"epoch": str(run.epoch)}
+        work = _Work(self, sources, run.options() | {"epoch": str(run.epoch)})
         offsets = [json.dumps(run.resumes)] if run.resumes else ["earliest"]
         rows = self.shape(self._read(spark, sources, offsets))
         writer = rows.writeStream.queryName(self.name).foreachBatch(work.take)
@@ -139,26 +147,22 @@ class Ingest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Work:
-    """What is done with each micro-batch."""
+    """What is done with each micro-batch. Over Spark Connect a copy of it works in a process beside the server: nothing
+    that it remembers comes back."""
 
-    def __init__(self, ingest: Ingest, sources: Sources) -> None:
+    def __init__(self, ingest: Ingest, sources: Sources, run: dict[str, str]) -> None:
         self._ingest = ingest
         self._sources = sources
-        self.run: dict[str, str] = {}
-        self.rows = 0
-        self.days: set[date] = set()
+        self._run = run
 
     def take(self, frame: DataFrame, batch: int) -> None:
         frame = frame.persist()
         try:
-            self._ingest.write(frame, self._sources, self.run | {"batch": str(batch)})
+            self._ingest.write(frame, self._sources, self._run | {"batch": str(batch)})
             fit = frame.where(f.col("offset") != RANGE_OFFSET).where(f.col(REASON).isNull())
-            found = fit.groupBy(DAY).count().collect()
+            days = sorted(row[DAY] for row in fit.select(DAY).distinct().collect())
         finally:
             frame.unpersist()
-        days = sorted(row[DAY] for row in found)
-        self.rows += sum(row["count"] for row in found)
-        self.days.update(days)
         if days:
             self._ingest.derive(frame.sparkSession, self._sources, days)
 
@@ -174,6 +178,18 @@ def read_days(spark: SparkSession, path: str, days: Sequence[date]) -> DataFrame
             rows = spark.read.schema(schema).parquet(*paths).withColumn(DAY, f.lit(day).cast("date"))
             found = found.unionByName(rows.select(*schema.names))
     return found
+
+
+def tidy(sources: Sources, *, lag: timedelta = RESULTS_LAG) -> int:
+    """Removes files of the jobs' tables that were replaced, or never became part of one, at least so long ago, and cuts
+    the tables' logs. Gives how many files there were."""
+    removed = 0
+    for folder in sorted(Path(sources.root).iterdir()):
+        if folder.is_dir() and Table.exists(folder):
+            table = Table.open(folder)
+            removed += len(table.vacuum(lag))
+            table.trim()
+    return removed
 
 
 def newest(frame: DataFrame) -> datetime | None:

@@ -16,7 +16,7 @@ from pyspark.sql.datasource import (
     DataSourceStreamArrowWriter,
     WriterCommitMessage,
 )
-from pyspark.sql.types import ArrayType, BinaryType, DataType, IntegerType, MapType, StringType, StructType
+from pyspark.sql.types import ArrayType, BinaryType, DataType, IntegerType, MapType, StringType, StructField, StructType
 
 from braidmq.model import KEYS_HEADER, TAG_HEADER
 from braidmq.pipeline.errors import InvalidOption, SendFailed
@@ -65,14 +65,15 @@ def read_sink(options: Mapping[str, str], schema: StructType, overwrite: bool) -
 
 def _check_columns(schema: StructType, topic: str | None) -> None:
     wanted: dict[str, tuple[type[DataType], ...]] = {
-        "value": _Bytes, "key": _Bytes, "headers": (MapType,), "keys": (ArrayType,), "tag": (StringType,),
+        "value": _Bytes, "key": _Bytes, "headers": (MapType,),
+        "repeated_headers": (ArrayType,), "keys": (ArrayType,), "tag": (StringType,),
         "partition": (IntegerType,), "topic": (StringType,),
     }  # fmt: skip
     for field in schema.fields:
         kinds = wanted.get(field.name)
         if kinds is None:
             raise InvalidOption(f"the sink has no column {field.name}; it has {', '.join(wanted)}: select those")
-        if not isinstance(field.dataType, kinds):
+        if not isinstance(field.dataType, kinds) or (field.name == "repeated_headers" and not _is_pairs(field)):
             raise InvalidOption(
                 f"the column {field.name} is {field.dataType.simpleString()}, which cannot be sent as such"
             )
@@ -80,6 +81,12 @@ def _check_columns(schema: StructType, topic: str | None) -> None:
         raise InvalidOption("there is no column value to send")
     if topic is None and "topic" not in schema.names:
         raise InvalidOption("say where to send with the option topic, or with a column of this name")
+
+
+def _is_pairs(field: StructField) -> bool:
+    """Whether it is an array of names and values, as the source gives it."""
+    kind = field.dataType.elementType if isinstance(field.dataType, ArrayType) else None
+    return isinstance(kind, StructType) and kind.names == ["name", "value"]
 
 
 class Sent(WriterCommitMessage):
@@ -149,6 +156,7 @@ def _send(producer: Producer, batch: pa.RecordBatch, topic: str | None, failures
     nothing: list[Any] = [None] * count
     values, tags, all_keys = columns["value"], columns.get("tag", nothing), columns.get("keys", nothing)
     record_keys, all_headers = columns.get("key", nothing), columns.get("headers", nothing)
+    all_repeated = columns.get("repeated_headers", nothing)
     partitions, topics = columns.get("partition", nothing), columns.get("topic", [topic] * count)
     for row in range(count):
         keys = all_keys[row]
@@ -158,7 +166,7 @@ def _send(producer: Producer, batch: pa.RecordBatch, topic: str | None, failures
         arguments: dict[str, Any] = {"on_delivery": failed}
         if partitions[row] is not None:
             arguments["partition"] = partitions[row]
-        if headers := _headers(all_headers[row], tags[row], keys):
+        if headers := _headers(all_headers[row], all_repeated[row], tags[row], keys):
             arguments["headers"] = headers
         where = topics[row] if topics[row] is not None else topic
         if where is None:
@@ -172,8 +180,13 @@ def _send(producer: Producer, batch: pa.RecordBatch, topic: str | None, failures
     producer.poll(0)
 
 
-def _headers(given: list[tuple[str, Any]] | None, tag: str | None, keys: list[str] | None) -> list[tuple[str, Any]]:
-    headers = list(given or ())
+def _headers(
+    given: list[tuple[str, Any]] | None,
+    repeated: list[dict[str, Any]] | None,
+    tag: str | None,
+    keys: list[str] | None,
+) -> list[tuple[str, Any]]:
+    headers = list(given or ()) if repeated is None else [(each["name"], each["value"]) for each in repeated]
     for name, text in ((TAG_HEADER, tag), (KEYS_HEADER, " ".join(keys) if keys else None)):
         if text is not None:
             headers = [header for header in headers if header[0] != name]

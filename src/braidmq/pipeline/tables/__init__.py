@@ -26,7 +26,7 @@ from braidmq.pipeline.tables._files import (
     named_checksum,
     sync_folder,
 )
-from braidmq.pipeline.tables._layout import Layout
+from braidmq.pipeline.tables._layout import VACUUM_LAG, Layout
 from braidmq.pipeline.tables._ranges import RANGE_OFFSET, RANGE_PROTOCOL, Covered, Range, TopicPartition, joined
 from braidmq.pipeline.tables._sink import (
     FORMAT,
@@ -37,10 +37,12 @@ from braidmq.pipeline.tables._sink import (
     fitted,
     settle_quarantine,
 )
-from braidmq.pipeline.tables._table import VACUUM_LAG, Commit, LiveFile, Run, State, Table
+from braidmq.pipeline.tables._table import Commit, LiveFile, Run, State, Table
+from braidmq.pipeline.tables._trimming import LOG_LAG
 
 __all__ = [
     "FORMAT",
+    "LOG_LAG",
     "RANGE_OFFSET",
     "RANGE_PROTOCOL",
     "REASON",
@@ -65,7 +67,6 @@ __all__ = [
     "TableStreamWriter",
     "TopicPartition",
     "UnlikeTable",
-    "Writing",
     "Written",
     "file_checksum",
     "fitted",

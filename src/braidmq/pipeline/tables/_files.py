@@ -96,6 +96,15 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def sync_file(path: Path) -> None:
+    """What others have written to it is on disk when this returns."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def make_folders(root: Path, folder: Path) -> None:
     """Makes a folder and those above it up to the root, so that they survive a power cut."""
     if folder.is_dir():

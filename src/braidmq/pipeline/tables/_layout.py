@@ -3,6 +3,7 @@
 The layout lies in the table's own metadata, so that whoever opens a table needs to know nothing but its path.
 """
 
+from datetime import timedelta
 from typing import Final
 
 import msgspec
@@ -16,6 +17,8 @@ ROW_GROUP_BYTES: Final = 4 * 1024 * 1024
 ROW_GROUP_ROWS: Final = 4_096
 FILE_BYTES: Final = 128 * 1024 * 1024
 ZSTD_LEVEL: Final = 3
+VACUUM_LAG: Final = timedelta(days=7)
+"""How long files that were replaced stay. A checkpoint remembers when they were replaced for as long."""
 
 
 class Layout(msgspec.Struct, frozen=True):
@@ -40,4 +43,7 @@ def to_configuration(layout: Layout) -> dict[str, str]:
         "braid.format": str(FORMAT_VERSION),
         "braid.layout": msgspec.json.encode(layout).decode(),
         "delta.checkpointInterval": "50",
+        "delta.deletedFileRetentionDuration": f"interval {VACUUM_LAG.days} days",
+        # The log is cut by `trim`, which keeps what the commits said; nobody else may.
+        "delta.enableExpiredLogCleanup": "false",
     }

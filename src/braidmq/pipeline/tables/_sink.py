@@ -28,6 +28,7 @@ from braidmq.pipeline.tables._table import Table
 FORMAT: Final = "braid-table"
 REASON: Final = "reason"
 """A row with a reason is not fit for the table; it goes into the quarantine."""
+SETTLE_EVERY: Final = 1_000
 
 
 @dataclass
@@ -110,7 +111,10 @@ def open_tables(options: Options, schema: StructType) -> tuple[Table, Table | No
     if REASON not in given.names:
         raise TableError(f"{FORMAT}: rows with a quarantine have a column {REASON!r}")
     fields = [table.schema.field(name) if name in table.schema.names else given.field(name) for name in given.names]
-    return table, Table(quarantine, pa.schema(fields), statistics=list(table.layout.statistics))
+    layout = table.layout
+    return table, Table(
+        quarantine, pa.schema(fields), statistics=list(layout.statistics), schema_version=layout.schema_version
+    )
 
 
 class Task:
@@ -211,10 +215,17 @@ def settle_quarantine(table: Table, quarantine: Table, app: str, *, since: int |
     if not quarantine.state(app).epoch:
         quarantine.claim(app)
     state = quarantine.state(app)
-    for commit in table.commits(state.batch + 1 if since is None else since):
+    begin = state.batch + 1 if since is None else since
+    settled = begin - 1
+    for commit in table.commits(begin):
         if commit.app == app and commit.notes.get("quarantined"):
             files = msgspec.convert(commit.notes["quarantined"], list[DataFile])
             quarantine.append(files, [], app, state.epoch, commit.version)
+            begin = commit.version + 1
+        settled = commit.version
+    if settled - begin >= SETTLE_EVERY:
+        # So that the next start need not go through all of them again.
+        quarantine.append([], [], app, state.epoch, settled)
 
 
 class TableWriter(DataSourceArrowWriter):

@@ -12,7 +12,7 @@ that began it. While the checkpoint fits the table, a new driver goes on in the 
 has is skipped. When it is lost, or does not fit, a new lineage begins at the offsets that the table ends with.
 
 What a job has reached lies in full in every 32nd commit, and what was added in each: so that the state is found by
-reading a few small files, however many partitions there are.
+reading a few small files, however many partitions there are. The log does not grow for ever: see `_trimming`.
 """
 
 import os
@@ -41,14 +41,17 @@ from braidmq.pipeline.tables._errors import (
     TableError,
     UnlikeTable,
 )
-from braidmq.pipeline.tables._files import DataFile, sync_folder
-from braidmq.pipeline.tables._layout import FORMAT_VERSION, Layout, to_configuration
+from braidmq.pipeline.tables._files import DataFile, sync_file, sync_folder
+from braidmq.pipeline.tables._layout import FORMAT_VERSION, VACUUM_LAG, Layout, to_configuration
+from braidmq.pipeline.tables._ledger import Ledger
 from braidmq.pipeline.tables._ranges import Covered, Range, continue_coverage, joined
+from braidmq.pipeline.tables._trimming import LOG_LAG, commit_versions, trim, write_checkpoint
 
 COMMIT_ATTEMPTS: Final = 100
 FULL_STATE_EVERY: Final = 32
 CHECKPOINT_EVERY: Final = 50
-VACUUM_LAG: Final = timedelta(days=7)
+_NO_HOOKS: Final = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+"""After a commit the wheel would write checkpoints of its own, and cut the log behind our back."""
 _ADDRESS = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _Metadata = dict[str, Any]
 _Plan = tuple[Sequence[DataFile], Sequence["LiveFile"], bool, _Metadata]
@@ -187,13 +190,21 @@ class Table:
             self._widen(delta, found, missing)
         elif set(present) - {field.name for field in wanted.fields}:
             raise UnlikeTable(f"the table at {self.path} has columns that were not named: {sorted(present)}")
+        elif found.schema_version < self.layout.schema_version:
+            # Who widened it was cut off before it could say so.
+            self._configure()
 
     def _widen(self, delta: DeltaTable, found: Layout, missing: list[Field]) -> None:
         names = [field.name for field in missing]
         if found.schema_version == self.layout.schema_version or not all(field.nullable for field in missing):
             raise UnlikeTable(f"the table at {self.path} lacks the columns {names}")
-        delta.alter.add_columns(missing)
-        DeltaTable(str(self.path)).alter.set_table_properties(to_configuration(self.layout), raise_if_not_exists=False)
+        delta.alter.add_columns(missing, post_commithook_properties=_NO_HOOKS)
+        self._configure()
+
+    def _configure(self) -> None:
+        DeltaTable(str(self.path)).alter.set_table_properties(
+            to_configuration(self.layout), raise_if_not_exists=False, post_commithook_properties=_NO_HOOKS
+        )
 
     # What is there.
 
@@ -209,14 +220,35 @@ class Table:
         return self._states(self.version).get(app, State())
 
     def commits(self, since: int = 0) -> Iterator[Commit]:
-        """What each version brought, oldest first, as far back as the log goes."""
-        log = self.path / "_delta_log"
-        versions = sorted(int(name[:20]) for name in os.listdir(log) if re.fullmatch(r"\d{20}\.json", name))
-        for version in versions:
-            if version >= since:
-                yield _as_commit(version, self._metadata(version) or {})
+        """What versions brought, oldest first: from the ledger those that said something, then all from the log."""
+        ledger, following, gone = Ledger(self.path), since, -1
+        while True:
+            for version, metadata in ledger.read(following):
+                yield _as_commit(version, metadata)
+                following = version + 1
+            following = max(following, ledger.end())
+            if gone >= following:
+                raise TableError(f"neither the log nor the ledger of the table at {self.path} has version {gone}")
+            for version in commit_versions(self.path / "_delta_log"):
+                if version < following:
+                    continue
+                found = self.metadata(version)
+                if found is None:
+                    # The log was cut meanwhile: the ledger has it now.
+                    gone = version
+                    break
+                yield _as_commit(version, found)
+                following = version + 1
+            else:
+                return
 
-    def _metadata(self, version: int) -> _Metadata | None:
+    def unknown_commits(self) -> tuple[int, int] | None:
+        """The first versions, if neither log nor ledger has them any more: from, and to before."""
+        start = Ledger(self.path).start()
+        first = commit_versions(self.path / "_delta_log")[0] if start is None else start
+        return (0, first) if first else None
+
+    def metadata(self, version: int) -> _Metadata | None:
         """What a writer of this house wrote into a commit; None where the commit is gone, or another program's."""
         try:
             lines = (self.path / "_delta_log" / f"{version:020d}.json").read_bytes().splitlines()
@@ -233,12 +265,13 @@ class Table:
         later: list[_Metadata] = []
         states: dict[str, State] = {}
         since = 0
+        number = -1
         known_version = -1 if self._known is None else self._known[0]
         for number in range(version, -1, -1):
             if number == known_version and self._known is not None:
                 states, since = self._known[1], self._known[2]
                 break
-            metadata = self._metadata(number)
+            metadata = self.metadata(number)
             if metadata is None:
                 raise TableError(
                     f"the log of the table at {self.path} lacks version {number}, and with it its jobs' state"
@@ -250,7 +283,8 @@ class Table:
                 later.append(metadata)
         for metadata in reversed(later):
             _apply(states, _as_commit(0, metadata))
-        self._known = version, states, since + len(later)
+        # Commits of others count as well: they, too, have to be gone through.
+        self._known = version, states, since + version - number
         return states
 
     # What changes it.
@@ -416,45 +450,68 @@ class Table:
                 commit_properties=CommitProperties(
                     custom_metadata={"braid": metadata}, max_commit_retries=0, app_transactions=_transactions(metadata)
                 ),
-                post_commithook_properties=PostCommitHookProperties(
-                    create_checkpoint=False, cleanup_expired_logs=False
-                ),
+                post_commithook_properties=_NO_HOOKS,
             )
         except (DeltaError, OSError):
             # Only the log itself says whether the commit happened: another's, ours after all, or none.
-            found = self._metadata(version)
+            found = self.metadata(version)
             if found is None:
                 raise
             if found.get("token") != token:
                 return False
         self._sync(version)
         if version % CHECKPOINT_EVERY == 0:
-            DeltaTable(str(self.path)).create_checkpoint()
+            write_checkpoint(self.path)
         return True
 
     def _sync(self, version: int) -> None:
         """A commit counts when it is on disk: the wheel that writes it leaves that to the system."""
         log = self.path / "_delta_log"
-        descriptor = os.open(log / f"{version:020d}.json", os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync_file(log / f"{version:020d}.json")
         sync_folder(log)
         sync_folder(self.path)
 
     def vacuum(self, lag: timedelta = VACUUM_LAG) -> list[str]:
         """Removes files that are not part of the table for at least so long: left by batches that were cut off, or
         replaced by others. Gives their paths."""
-        hours = max(0, int(lag.total_seconds() // 3600))
-        delta = DeltaTable(str(self.path))
-        removed = delta.vacuum(retention_hours=hours, dry_run=False, enforce_retention_duration=False, full=True)
+        removed = self._without_owner(lag)
+        if removed:
+            # It writes two commits of its own, so it is asked only where something is left to remove.
+            _vacuum(DeltaTable(str(self.path)), lag, dry_run=False)
         oldest = time.time() - lag.total_seconds()
         for path in self.path.rglob(".*.writing"):
             if path.stat().st_mtime < oldest:
                 path.unlink(missing_ok=True)
                 removed.append(str(path.relative_to(self.path)))
         return removed
+
+    def _without_owner(self, lag: timedelta) -> list[str]:
+        """Files that are there, and not part of the table for so long. The log also remembers some that are gone."""
+        found = [self.path / path for path in _vacuum(DeltaTable(str(self.path)), lag, dry_run=True)]
+        return [str(path.relative_to(self.path)) for path in found if path.exists()]
+
+    def trim(self, lag: timedelta = LOG_LAG) -> int:
+        """Cuts the log: gives how many commits it had that were older. What they said is kept."""
+        self._forbid_cleanup()
+        return trim(self, lag)
+
+    def _forbid_cleanup(self) -> None:
+        """Tables of an older version do not say yet that nobody else may cut their log."""
+        delta = DeltaTable(str(self.path))
+        wanted = to_configuration(_layout_of(delta, self.path))
+        present = delta.metadata().configuration
+        if any(present.get(name) != value for name, value in wanted.items()):
+            delta.alter.set_table_properties(wanted, raise_if_not_exists=False, post_commithook_properties=_NO_HOOKS)
+
+
+def _vacuum(delta: DeltaTable, lag: timedelta, *, dry_run: bool) -> list[str]:
+    return delta.vacuum(
+        retention_hours=max(0, int(lag.total_seconds() // 3600)),
+        dry_run=dry_run,
+        enforce_retention_duration=False,
+        full=True,
+        post_commithook_properties=_NO_HOOKS,
+    )
 
 
 def _local(path: str | Path) -> Path:

@@ -2,6 +2,7 @@ import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -10,6 +11,7 @@ from confluent_kafka.admin import AdminClient
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
+from archive_support import of_version_1, row
 from braidmq.pipeline import archive
 from braidmq.pipeline.archive._layout import bucket_of
 from braidmq.pipeline.archive._rewriting import read_file
@@ -163,3 +165,21 @@ def test_what_the_log_has_lost_since_comes_back_from_the_archive(
     assert len(bodies[into]) == 1000
     assert audit(archive_path, bootstrap=node.bootstrap).findings == []
     archive.close_searchers()
+
+
+def test_an_archive_of_the_first_version_goes_on_and_keeps_headers_that_repeat(
+    spark: SparkSession, node: RunningNode, make_topic: Callable[..., str], archive_path: str
+) -> None:
+    topic = make_topic(1)
+    of_version_1(Path(archive_path), [row("old", 0, offset) for offset in range(5)])
+    twice: list[tuple[str, str | bytes | None]] = [("UNIQ_KEY", b"T"), ("a", b"1"), ("a", b"2")]
+    producer = Producer({"bootstrap.servers": node.bootstrap})
+    producer.produce(topic, b"twice", headers=twice, partition=0)
+    producer.produce(topic, b"once", headers=[("UNIQ_KEY", b"O"), ("a", b"1")], partition=0)
+    assert producer.flush(30) == 0
+    run_once(spark, node, archive_path, topic)
+    assert archive.find(archive_path, id="T")[0].repeated_headers == twice
+    assert archive.find(archive_path, id="O")[0].repeated_headers is None
+    assert len(archive.find(archive_path, topic="old")) == 5
+    assert {found["schema_ver"] for found in archived(archive_path)} == {1, 2}
+    assert audit(archive_path, bootstrap=node.bootstrap).findings == []

@@ -1,11 +1,12 @@
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from archive_support import TIME, Archived, row
+from archive_support import TIME, Archived, of_version_1, row
 from braidmq.pipeline import archive
 from braidmq.pipeline.archive import _replay
 from braidmq.pipeline.errors import InvalidOption
@@ -72,6 +73,40 @@ def test_history_comes_back_in_its_order(node: RunningNode, make_topic: Callable
     assert headers["__replay"] == b"orders 0 0"
     assert headers["a"] == b"1"
     assert headers["BORN_TIMESTAMP"] == str(int(TIME.timestamp() * 1000)).encode()
+
+
+Repeated = list[tuple[str, str | bytes | None]]
+TWICE: Repeated = [("a", b"1"), ("via", b"x"), ("a", b"2"), ("empty", None), ("via", b"y")]
+
+
+def test_headers_that_repeat_come_back_as_they_were(
+    node: RunningNode, make_topic: Callable[..., str], tmp_path: Path
+) -> None:
+    """Also where files of the time before lie between the others."""
+    archived = an_archive_of_both_versions(tmp_path)
+    into = make_topic(1)
+    done = archive.replay(archived.path, topic="orders", into=into, bootstrap=node.bootstrap)
+    assert done.sent == 20
+    own = ("BORN_TIMESTAMP", "__replay")
+    got = [[header for header in headers if header[0] not in own] for headers in headers_in(node, into)]
+    assert got == [[("a", b"1")]] * 10 + [TWICE if at % 2 else [("a", b"1")] for at in range(10, 20)]
+
+
+def an_archive_of_both_versions(path: Path) -> Archived:
+    of_version_1(path, [row("orders", 0, at) for at in range(10)])
+    archived = Archived(path)
+    pairs = [{"name": name, "value": value} for name, value in TWICE]
+    archived.add([row("orders", 0, at, **({"repeated_headers": pairs} if at % 2 else {})) for at in range(10, 20)])
+    return archived
+
+
+def headers_in(node: RunningNode, topic: str) -> list[Repeated]:
+    consumer = Consumer({"bootstrap.servers": node.bootstrap, "group.id": "r", "isolation.level": "read_committed"})
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    try:
+        return [list(cast("Repeated", message.headers() or [])) for message in consumer.consume(20, 20)]
+    finally:
+        consumer.close()
 
 
 def test_a_part_of_the_history_goes_into_fewer_partitions(
