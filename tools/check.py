@@ -1,6 +1,6 @@
 """`./braid test [quick|--all] [-- PYTEST ARGUMENTS]`: everything that CI runs.
 
-The gates (style, types, layers, dependencies) are independent and run side by side; then pytest runs on both cores.
+The gates (style, types, layers, dependencies) are independent and run side by side; then pytest runs on all cores.
 Each part gets one line when it is done; what a failing part said is shown whole, at the end, where it is found.
 
 Tests that drive other programs (people's clients and tools, Spark, browsers, nodes as processes) have a second try,
@@ -101,8 +101,9 @@ def gates() -> list[Part]:
 
 
 def tests(selection: str, extra: Sequence[str]) -> Part:
-    """pytest over what was selected, on two cores; arguments of the caller come last and win."""
-    command = [sys.executable, "-m", "pytest", "--numprocesses=2", "--color=no"]
+    """pytest over what was selected; arguments of the caller come last and win. A third process works while the others
+    wait for what they have started."""
+    command = [sys.executable, "-m", "pytest", "--numprocesses=3", "--color=no"]
     command += ["--dist=loadfile", "--no-loadscope-reorder"]  # a file shares what is dear to start, in its own order
     if MARKERS[selection]:
         command += ["-m", MARKERS[selection]]
