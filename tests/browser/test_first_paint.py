@@ -24,7 +24,12 @@ LOADS = 8
 LIVES = 3
 """Of so many nodes, one after the other, the quickest counts: the first may have to compile what the others find."""
 
-PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"
+PAINTED = """() => new Promise((done) => new PerformanceObserver((seen) => {
+    const painted = seen.getEntriesByName('first-contentful-paint')[0];
+    if (painted) done(painted.startTime);
+}).observe({ type: 'paint', buffered: true }))"""
+"""When the page was first painted. It is waited for inside the page: a wait that asks again and again needs eval, which
+the console's policy forbids."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -38,7 +43,6 @@ def test_a_page_is_painted_within_200_ms(path: str, open_page: OpenPage) -> None
     times: list[float] = []
     for _ in range(LOADS):
         page.goto(path)
-        page.wait_for_function(f"({PAINTED}) > 0")
         times.append(page.evaluate(PAINTED))
     assert min(times) < FIRST_PAINT_MS, times
 
@@ -51,11 +55,10 @@ def test_the_first_page_of_a_nodes_life_is_painted_within_200_ms(browser: Browse
             address = node.url.removeprefix("http://")
             page = browser.new_page(base_url=node.url)
             page.goto(f"/console/login?token={node.console_token}")
-            page.wait_for_function(f"({PAINTED}) > 0")
+            page.evaluate(PAINTED)
         for _ in range(LIVES):
             with living(folder, address, wait_for):
                 page.goto("/console")
-                page.wait_for_function(f"({PAINTED}) > 0")
                 times.append(page.evaluate(PAINTED))
         page.close()
     assert min(times) < FIRST_PAINT_MS, times
