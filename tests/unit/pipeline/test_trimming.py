@@ -233,6 +233,8 @@ def test_a_ledger_that_is_lost_or_damaged_is_said(tmp_path: Path) -> None:
     packs[0].write_bytes(packs[0].read_bytes() + b"x")
     with pytest.raises(TableError, match="is not what was written"):
         list(made.table.commits())
+    packs[1].unlink()
+    assert made.table.unknown_commits() == (5, 10), "a pack in the middle"
     shutil.rmtree(made.table.path / "_ledger")
     kinds = {finding.kind for finding in audit(tmp_path).findings}
     assert kinds == {"commits_missing", "row_unexpected"}

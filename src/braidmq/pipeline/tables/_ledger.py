@@ -41,9 +41,9 @@ class Ledger:
         self._table = table
         self._folder = table / FOLDER
 
-    def start(self) -> int | None:
-        """The first version that it has; None when there is none."""
-        return min((pack.start for pack in self._packs()), default=None)
+    def runs(self) -> list[tuple[int, int]]:
+        """The versions that it has: first, and the one behind the last, for each pack in order."""
+        return [(pack.start, pack.end) for pack in self._packs()]
 
     def end(self) -> int:
         """The first version that it does not have yet."""

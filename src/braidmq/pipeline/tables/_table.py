@@ -243,10 +243,14 @@ class Table:
                 return
 
     def unknown_commits(self) -> tuple[int, int] | None:
-        """The first versions, if neither log nor ledger has them any more: from, and to before."""
-        start = Ledger(self.path).start()
-        first = commit_versions(self.path / "_delta_log")[0] if start is None else start
-        return (0, first) if first else None
+        """Versions that neither log nor ledger has any more, the first of them: from, and to before."""
+        versions = commit_versions(self.path / "_delta_log")  # before the ledger, into which they may just be going
+        following = 0
+        for start, end in [*Ledger(self.path).runs(), *((version, version + 1) for version in versions)]:
+            if start > following:
+                return following, start
+            following = max(following, end)
+        return None
 
     def metadata(self, version: int) -> _Metadata | None:
         """What a writer of this house wrote into a commit; None where the commit is gone, or another program's."""
