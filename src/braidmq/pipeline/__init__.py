@@ -4,7 +4,9 @@ Needs the extra `pipeline`. It reads and writes topics as any client does, by th
 on a node and on a Kafka cluster.
 """
 
+from importlib import import_module
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
 
 from braidmq.pipeline.errors import ExtraMissing
 
@@ -14,10 +16,28 @@ _missing = [
 if _missing:
     raise ExtraMissing(f"the data pipeline needs {', '.join(_missing)}: pip install 'braidmq[pipeline]'")
 
-# Behind the check, because these need what it looks for.
-from braidmq.model.finding import Finding, Standing  # noqa: E402
-from braidmq.pipeline._doctor import examine  # noqa: E402
-from braidmq.pipeline._java import Java, find_java  # noqa: E402
-from braidmq.pipeline._session import register, session  # noqa: E402
+# Looked for only when they are asked for: each of Spark's Python workers imports this package, and none needs them.
+_PARTS: Final = {
+    "Finding": "braidmq.model.finding",
+    "Standing": "braidmq.model.finding",
+    "examine": "braidmq.pipeline._doctor",
+    "Java": "braidmq.pipeline._java",
+    "find_java": "braidmq.pipeline._java",
+    "register": "braidmq.pipeline._session",
+    "session": "braidmq.pipeline._session",
+}
+
+if TYPE_CHECKING:
+    from braidmq.model.finding import Finding, Standing
+    from braidmq.pipeline._doctor import examine
+    from braidmq.pipeline._java import Java, find_java
+    from braidmq.pipeline._session import register, session
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PARTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_PARTS[name]), name)
+
 
 __all__ = ["Finding", "Java", "Standing", "examine", "find_java", "register", "session"]

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 from hypothesis import HealthCheck, given, settings
@@ -16,6 +17,8 @@ from archive_support import TIME, Archived, row
 from braidmq.pipeline.archive import Retention, compact, expire, quarantine_table, tidy
 from braidmq.pipeline.archive._lookup import Lookup, Question
 from braidmq.pipeline.audit import audit
+from braidmq.pipeline.jobs import Sources
+from braidmq.pipeline.jobs import tidy as tidy_jobs
 from braidmq.pipeline.tables import (
     Commit,
     CoverageBroken,
@@ -218,8 +221,6 @@ def test_what_expired_and_what_is_in_quarantine_is_told_apart_from_a_loss_after_
 
 
 def _written(table: Table, values: dict[str, Any]) -> list[DataFile]:
-    import pyarrow as pa
-
     writer = FileWriter(table.path, table.schema, table.layout)
     writer.write(pa.RecordBatch.from_pylist([values], schema=table.schema))
     return writer.close()
@@ -270,3 +271,24 @@ def test_nobody_else_cuts_the_log(tmp_path: Path) -> None:
     assert made.table.vacuum(timedelta(days=1)) == ["left.parquet"]
     DeltaTable(str(made.table.path)).alter.set_table_properties({"braid.note": "x"}, raise_if_not_exists=False)
     assert logged(made.table)[0] == f"{0:020d}.json"
+
+
+def test_results_that_were_made_anew_and_old_commits_go_from_every_table_of_the_jobs(tmp_path: Path) -> None:
+    schema = pa.schema([("n", pa.int64()), ("day", pa.string())])
+    tables = [Table(tmp_path / name, schema, ["day"]) for name in ("usage_1m", "lag_1m")]
+    (tmp_path / "audits").mkdir()
+    for table in tables:
+        for number in range(12):
+            writer = FileWriter(table.path, table.schema, table.layout)
+            writer.write(pa.RecordBatch.from_pylist([{"n": number, "day": "2026-01-02"}], schema=table.schema))
+            table.replace(writer.close(), where={"day": "2026-01-02"}, app="usage")
+    old = (datetime.now(UTC) - timedelta(days=2)).timestamp()
+    for found in tmp_path.rglob("*.json"):
+        os.utime(found, (old, old))
+    sources = Sources(bootstrap="", root=str(tmp_path))
+    assert tidy_jobs(sources) == 0, "they were replaced just now"
+    assert tidy_jobs(sources, lag=NOW) == 22
+    for table in tables:
+        assert DeltaTable(str(table.path)).to_pyarrow_table().column("n").to_pylist() == [11]
+        assert len(list(table.path.rglob("*.parquet"))) <= 2, "one file, and a checkpoint"
+        assert len(logged(table)) < 12
