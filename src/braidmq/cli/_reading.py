@@ -50,21 +50,25 @@ class Reading:
     def follow(self, place: str) -> Iterator[Any]:
         """What is there and what comes, without end."""
         coming: queue.Queue[Any] = queue.Queue(QUEUE_MAX)
+        ended = threading.Event()
         begins = {partition: self._begin(partition, place) for partition in self._partitions}
         count = min(THREADS_MAX, len(begins))
         for number in range(count):
             share = dict(list(begins.items())[number::count])
-            threading.Thread(target=self._watch, args=(share, coming), daemon=True).start()
-        while True:
-            item = coming.get()
-            if isinstance(item, BaseException):
-                raise item
-            yield item
-
-    def _watch(self, offsets: dict[int, int], coming: "queue.Queue[Any]") -> None:
-        wait_s = WAIT_S if len(offsets) == 1 else SHORT_WAIT_S
+            threading.Thread(target=self._watch, args=(share, coming, ended), daemon=True).start()
         try:
             while True:
+                item = coming.get()
+                if isinstance(item, BaseException):
+                    raise item
+                yield item
+        finally:
+            ended.set()
+
+    def _watch(self, offsets: dict[int, int], coming: "queue.Queue[Any]", ended: threading.Event) -> None:
+        wait_s = WAIT_S if len(offsets) == 1 else SHORT_WAIT_S
+        try:
+            while not ended.is_set():
                 for partition, offset in offsets.items():
                     pulled = self._pull(partition, offset, wait_s=wait_s)
                     for item in pulled["items"]:

@@ -6,6 +6,7 @@ from typing import Final
 
 from braidmq.core.inspection._checks import SHOWN_MAX
 from braidmq.core.inspection._scene import Scene
+from braidmq.core.samples import GroupSight
 from braidmq.model import DEFAULT_INSTANCE
 from braidmq.model.finding import Finding, ok, warn
 from braidmq.model.names import OWN_TOPIC_PREFIX
@@ -49,12 +50,13 @@ async def check_growing_lag(scene: Scene) -> AsyncIterator[Finding]:
                 ),
                 "give the group more members or partitions, or look at what makes it slow",
                 subject=f"group {group.called}",
-                command=f"braid group show {group.name}{_within(group.instance)}",
+                command=_show(group),
             )
 
 
-def _within(instance: str) -> str:
-    return "" if instance == DEFAULT_INSTANCE else f" --instance {instance}"
+def _show(group: GroupSight) -> str:
+    command = f"braid group show {group.name}"
+    return command if group.instance == DEFAULT_INSTANCE else f"{command} --instance {group.instance}"
 
 
 def only_grows(lags: Sequence[float]) -> bool:
