@@ -31,7 +31,6 @@ async def test_a_client_whose_connection_was_ended_for_it_comes_back(client: Grp
     with pytest.raises(grpc.aio.AioRpcError) as raised:
         await client.call("QueryRoute", topic=resource("orders"), metadata=[("x-much", "y" * (1 << 20))])
     assert raised.value.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
-    assert "too long" in str(raised.value.details())
     assert (await client.call("QueryRoute", topic=resource("orders"))).status.code == Code.OK
 
 
