@@ -13,6 +13,8 @@ from braidmq.log import Log
 from braidmq.model import BraidError
 from braidmq.model.errors import UnknownPartition
 
+LOOKS_MAX: Final = 1_000
+"""In how many partitions one reading of the metrics looks at the oldest message: nobody else is served meanwhile."""
 READ_MAX: Final = 500
 """In how many partitions the oldest message is read from the disk at a time."""
 
@@ -74,6 +76,7 @@ class Remains:
         self._times: dict[Place, tuple[int, int]] = {}
         """The oldest message that was not done, and its time."""
         self._reading: asyncio.Task[None] | None = None
+        self._looks_left = 0
 
     async def close(self) -> None:
         """Read nothing any more."""
@@ -85,6 +88,7 @@ class Remains:
         """For each group, over all partitions in which it takes messages one by one."""
         groups: dict[str, _Left] = {}
         wanted: list[Place] = []
+        self._looks_left = LOOKS_MAX
         for place, kept in self._kept.items():
             try:
                 lag = lag_of(self._log, place.number, kept)
@@ -108,10 +112,12 @@ class Remains:
         offset, at_ms = self._times.get(place, (None, None))
         if offset == floor:
             return at_ms
-        now_at_ms = batch_time_at(self._log, place.number, floor)
-        if now_at_ms is not None:
-            self._times[place] = floor, now_at_ms
-            return now_at_ms
+        if self._looks_left:
+            self._looks_left -= 1
+            now_at_ms = batch_time_at(self._log, place.number, floor)
+            if now_at_ms is not None:
+                self._times[place] = floor, now_at_ms
+                return now_at_ms
         if len(wanted) < READ_MAX:
             wanted.append(place)
         return at_ms
