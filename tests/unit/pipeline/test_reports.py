@@ -29,28 +29,10 @@ from braidmq.pipeline.reports._report import (
     Totals,
 )
 from braidmq.pipeline.tables import FileWriter, Table
+from usage_support import USAGE
 
 BEGAN = datetime(2026, 3, 1, tzinfo=UTC)
 EVIL = "<script>alert(1)</script>\"'&"
-USAGE = pa.schema(
-    [
-        ("at", pa.timestamp("us", tz="UTC")),
-        ("instance", pa.string()),
-        ("topic", pa.string()),
-        ("group", pa.string()),
-        ("protocol", pa.string()),
-        ("traffic", pa.string()),
-        ("direction", pa.string()),
-        ("messages", pa.int64()),
-        ("bytes", pa.int64()),
-        ("failures", pa.int64()),
-        ("retries", pa.int64()),
-        ("dead", pa.int64()),
-        ("latency_ms", pa.map_(pa.int32(), pa.int64())),
-        ("storage_bytes", pa.int64()),
-        ("day", pa.date32()),
-    ]
-)
 
 
 def a_report(name: str = "payments.settled") -> Report:
