@@ -16,11 +16,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from report import Figure, Progress, print_figures, write_figures
 
+from braidmq.log.embedded._disk import RealDisk
+
 BATCH_BYTES = 16 * 1024
 MIB = 1024 * 1024
 RING_BYTES = 64 * MIB
 GROUP = 64
 SYNCS = 100
+FILES_SYNCED = 256
 
 
 def write_files(folder: Path, files: int, batches_a_write: int, total_bytes: int) -> float:
@@ -76,6 +79,27 @@ def sync_group(folder: Path, *, is_reused: bool) -> float:
     return took / SYNCS * 1e6
 
 
+def sync_many(folder: Path, *, begun_together: bool) -> float:
+    """Microseconds for each of many files that have grown, synced one behind the other."""
+    disk = RealDisk(folder)
+    names = [str(number) for number in range(FILES_SYNCED)]
+    opened = [disk.open(name, create=True) for name in names]
+    data = os.urandom(16 * BATCH_BYTES)
+    for file in opened:
+        file.write((data,), 0, len(data))
+    began = time.perf_counter()
+    if begun_together:
+        for file in opened:
+            file.begin_sync()
+    for file in opened:
+        file.sync()
+    took = time.perf_counter() - began
+    for name, file in zip(names, opened, strict=True):
+        file.close()
+        disk.remove(name)
+    return took / FILES_SYNCED * 1e6
+
+
 def measure(folder: Path, rounds: int, total_bytes: int) -> list[Figure]:
     calls: dict[str, Callable[[], float]] = {
         "write 8 batches at a time to 8 files, each batch": lambda: write_files(folder, 8, 8, total_bytes),
@@ -85,6 +109,8 @@ def measure(folder: Path, rounds: int, total_bytes: int) -> list[Figure]:
         "write over a file that has its blocks, each batch": lambda: write_ring(folder, total_bytes),
         "write and sync 1 MiB, growing file": lambda: sync_group(folder, is_reused=False),
         "write and sync 1 MiB, over a file that has its blocks": lambda: sync_group(folder, is_reused=True),
+        "sync each of 256 files with 256 KiB": lambda: sync_many(folder, begun_together=False),
+        "the same, when the disk has begun with all of them": lambda: sync_many(folder, begun_together=True),
     }
     taken: dict[str, list[float]] = {name: [] for name in calls}
     with Progress("disk calls", rounds) as progress:

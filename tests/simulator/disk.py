@@ -93,6 +93,9 @@ class SimulatedFile:
     def read_now(self, size: int, position: int) -> bytes:
         return self.read(size, position)
 
+    def begin_sync(self) -> None:
+        """Promises nothing, so nothing is done."""
+
     def sync(self) -> None:
         self._disk.step("sync")
         if self._disk.syncs_fail:

@@ -31,6 +31,9 @@ class MemoryFile:
     def read_now(self, size: int, position: int) -> bytes | None:
         return self.read(size, position)
 
+    def begin_sync(self) -> None:
+        """Promises nothing, so nothing is done."""
+
     def sync(self) -> None:
         """Memory has nothing to wait for."""
 
@@ -181,6 +184,9 @@ class FaultyFile:
     def read_now(self, size: int, position: int) -> bytes | None:
         self._disk.note("read", self._name)
         return self._file.read_now(size, position)
+
+    def begin_sync(self) -> None:
+        """Promises nothing, so nothing is done."""
 
     def sync(self) -> None:
         self._disk.note("sync", self._name)

@@ -57,6 +57,11 @@ class Checkpoint:
     def run(self) -> None:
         """Raises OSError. The order is what makes it safe: data, folder, manifest, and only then the removals."""
         with syncing():
+            if len(self.syncs) > 1:
+                # The disk has all of them before it is waited for one: half the time where there are many.
+                for sync in self.syncs:
+                    if sync.file is not None:
+                        sync.file.begin_sync()
             for sync in self.syncs:
                 self._sync(sync)
             if self.sync_folder:
