@@ -348,7 +348,7 @@ class Node:
             self.tracer = self.trace = Trace(rows, clock, on=section.events == "on", keep_ms=keep_ms)
         else:
             self.trace = Trace(rows, clock, on=section.events == "on", keep_ms=keep_ms, tell=self.telemetry.hear)
-            self.tracer = Overheard(self.trace, self.usage)
+            self.tracer = Overheard(self.trace, self.usage, self.catalog)
         self.lives = Lives(Timelines(rows, self.catalog, self.log), self.query, self.catalog)
         self.trace.start()
         self._open.push_async_callback(self.trace.close)
