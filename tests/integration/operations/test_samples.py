@@ -138,3 +138,33 @@ async def test_what_groups_of_one_name_send_back_and_give_up_counts_in_their_own
     assert ours["dead"][-1][1] == pytest.approx(theirs["dead"][-1][1])
     firing = (await api.get("/alarms", params={"state": "firing"})).json()["items"]
     assert [each["subject"] for each in firing if each["rule"] == "troubled"] == ["group retail/billing"]
+
+
+async def test_what_groups_of_one_name_take_one_by_one_is_told_of_each_and_outlives_the_others_end(
+    node: Node, api: httpx.AsyncClient
+) -> None:
+    async def receive(instance: str) -> int:
+        ask = {"topic": "orders", "count_max": 10, "invisible_s": 600}
+        answer = await api.post("/groups/billing/receive", params={"instance": instance}, json=ask)
+        return len(answer.json()["messages"])
+
+    async def delivered() -> set[str]:
+        text = (await api.get(f"http://{node.addresses['http'][0]}/metrics")).text
+        return {line for line in text.splitlines() if line.startswith("braid_cursors_delivered_total")}
+
+    await api.post("/instances", json={"name": "retail"})
+    for instance, behind in (("default", 1), ("retail", 3)):
+        await fall_behind(node, api, instance, behind)
+        assert await receive(instance) == behind
+    assert await delivered() == {
+        'braid_cursors_delivered_total{braid_instance="default",group="billing"} 1.0',
+        'braid_cursors_delivered_total{braid_instance="retail",group="billing"} 3.0',
+    }
+    counts = [
+        (await api.get("/groups/billing", params={"instance": each})).json()["in_flight"]
+        for each in ("default", "retail")
+    ]
+    assert counts == [1, 3]
+    await api.delete("/groups/billing", params={"instance": "retail"})
+    assert node.cursors.counts_out() == {"billing": 1}
+    assert await receive("default") == 0

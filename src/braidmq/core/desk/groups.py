@@ -192,7 +192,7 @@ class GroupsDesk:
             topic_names=[topic.name for topic in self._offsets.topics(name, instance)],
             kept=known.kept is not None,
             paused_for=list(PAUSED_FOR) if _is_paused(group) else [],
-            redelivered=self._cursors.redelivered(name),
+            redelivered=self._cursors.redelivered(name, instance=instance),
             members_not_paused=self._clients.unpausable(name) if _is_paused(group) else 0,
         )
 
@@ -293,7 +293,7 @@ class GroupsDesk:
     def _find(self, name: str, instance: str, picture: Picture) -> _Known:
         if name not in self.names(instance):
             raise _unknown(name, instance)
-        in_flight = sum(view.out for view in self._cursors.views(name))
+        in_flight = self._cursors.counts_out(instance).get(name, 0)
         figure = picture.groups.get((instance, name), NO_GROUP)
         members = self._clients.count(name) if instance == DEFAULT_INSTANCE else 0
         return _Known(name, self._catalog.group(instance, name), members, in_flight, figure)
@@ -301,7 +301,7 @@ class GroupsDesk:
     def _known(self, instance: str, picture: Picture) -> list[_Known]:
         """All, with what is at hand: nothing here costs more than a look into a dictionary for each."""
         members = self._clients.counts() if instance == DEFAULT_INSTANCE else {}
-        out, figures = self._cursors.counts_out(), picture.groups
+        out, figures = self._cursors.counts_out(instance), picture.groups
         return [
             _Known(
                 name,
