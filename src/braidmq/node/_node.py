@@ -57,6 +57,7 @@ from braidmq.node._metrics import held_metrics, log_metrics, node_metrics
 from braidmq.node._operations_desk import OperationsDesk
 from braidmq.node._reconcile import reconcile
 from braidmq.protocols.kafka import (
+    idle_assignment,
     subscribed_topics,
 )
 from braidmq.protocols.listener import Address, Listener
@@ -200,6 +201,7 @@ class Node:
             GroupStates(store),
             limits=self._group_limits(),
             topics_of=subscribed_topics,
+            idle_of=idle_assignment,
             tracer=self.tracer,
         )
         self._open.push_async_callback(self.groups.close)

@@ -32,8 +32,8 @@ from braidmq.store import Catalog
 LOOKS_MAX: Final = 500
 """For how many partitions one page looks how old the next message is."""
 
-PAUSED_FOR: Final = ("http", "kafka (consumer protocol)", "rocketmq", "rocketmq_grpc")
-"""Whose members are given nothing while their group is paused. Kafka's classic members read without saying for whom."""
+PAUSED_FOR: Final = ("http", "kafka", "rocketmq", "rocketmq_grpc")
+"""Whose members are given nothing while their group is paused."""
 
 
 class GroupItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +79,11 @@ class GroupDetail(GroupItem, frozen=True, kw_only=True):
     ]
     redelivered: Annotated[int, Meta(description="Messages that receivers were given again, since the node began.")]
     members_not_paused: Annotated[
-        int, Meta(description="Where it is paused: members that go on reading, those of Kafka's classic protocol.")
+        int,
+        Meta(
+            description="Where it is paused: members that go on reading, as those of Kafka Streams and Connect, which "
+            "divide their work in a way of their own."
+        ),
     ]
 
 
