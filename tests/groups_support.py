@@ -234,6 +234,7 @@ class World:
             clock=self.clock,
             draw_id=lambda: f"id{next(self._ids)}",
             topics_of=topics_of,
+            idle_of=idle_of,
             tracer=tracer,
         )
         return self
@@ -252,6 +253,13 @@ class World:
 def topics_of(metadata: bytes) -> frozenset[str] | None:
     """In these tests, metadata is the names of topics with commas between them."""
     return None if metadata == b"?" else frozenset(metadata.decode().split(",")) - {""}
+
+
+IDLE = b"nothing"
+
+
+def idle_of(protocol_type: str, _: str) -> bytes | None:
+    return IDLE if protocol_type == "consumer" else None
 
 
 class Speaker:

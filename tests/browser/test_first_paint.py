@@ -47,6 +47,18 @@ def test_a_page_is_painted_within_200_ms(path: str, open_page: OpenPage) -> None
     assert min(times) < FIRST_PAINT_MS, times
 
 
+def test_a_browser_that_never_saw_the_console_paints_it_within_200_ms(browser: Browser, node: RunningNode) -> None:
+    """By the address that `braid up` prints: the way in, the page, and all its styles and scripts."""
+    times: list[float] = []
+    for _ in range(LOADS):
+        context = browser.new_context(base_url=node.url)
+        page = context.new_page()
+        page.goto(f"/console/login?token={node.console_token}")
+        times.append(page.evaluate(PAINTED))
+        context.close()
+    assert min(times) < FIRST_PAINT_MS, times
+
+
 def test_the_first_page_of_a_nodes_life_is_painted_within_200_ms(browser: Browser, wait_for: WaitFor) -> None:
     """In a browser that knows the console's styles and scripts: the node is started anew at the same address."""
     with tempfile.TemporaryDirectory() as folder:

@@ -15,7 +15,7 @@ from braidmq.core.group_offsets import ResetBoard
 from braidmq.core.pull import Puller
 from braidmq.log import GroupOffset
 from braidmq.log.memory import MemoryLog
-from braidmq.model import SHARDING_KEY_HEADER, BraidError, Group, Topic
+from braidmq.model import SHARDING_KEY_HEADER, BraidError, Group, Partition, Topic
 from braidmq.model.errors import HandleExpired, InvalidHandle, StoreFailed
 from braidmq.records import Record, build_batch
 from braidmq.store import Change, CursorChange
@@ -146,6 +146,10 @@ class CursorWorld:
 
     def topic_by_id(self, topic_id: UUID) -> Topic | None:
         return self.orders if topic_id == self.orders.id else None
+
+    def partition_by_number(self, number: int) -> Partition | None:
+        numbers = self.orders.partition_numbers
+        return Partition(self.orders.id, numbers.index(number), number) if number in numbers else None
 
     def subscribe(self, callback: Callable[[Change], None]) -> Callable[[], None]:
         self.listeners.append(callback)

@@ -2,11 +2,18 @@
 
 import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from braidmq.cli.nouns import WORDS, Word
+from braidmq.cli.nouns.version import command as say_version
+
+
+def _say_version(is_asked: bool) -> None:
+    if is_asked:
+        say_version()
+        raise typer.Exit
 
 
 def build_app(used: str | None = None) -> typer.Typer:
@@ -18,13 +25,21 @@ def build_app(used: str | None = None) -> typer.Typer:
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    app.callback()(_nothing)
+    app.callback()(_before)
     for word in WORDS:
         if used is None or word.word == used:
             _add(app, word)
         else:
             app.command(word.word, help=word.help)(_nothing)
     return app
+
+
+def _before(
+    version: Annotated[
+        bool, typer.Option("--version", "-V", is_eager=True, callback=_say_version, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """What may stand before every word."""
 
 
 def _nothing() -> None:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from braidmq.cli import _errors
 from braidmq.cli._pipeline import Place, moment, pairs, progress_bar
+from braidmq.cli._render import show_rows
 from braidmq.model.errors import InvalidSetting
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def find(
     begin: str | None,
     end: str | None,
     limit: int,
-    as_json: bool,
+    output: str,
 ) -> int:
     """Prints what was found; 1 when it is nothing."""
     from braidmq.pipeline import archive
@@ -49,9 +50,11 @@ def find(
         end=moment(end, "--to"),
         limit=limit,
     )
-    if as_json:
+    if output == "json":
         for each in found:
             print(msgspec.json.encode(_as_json(each)).decode())
+    elif output != "table":
+        show_rows([msgspec.to_builtins(_as_json(each)) for each in found], (), output)
     elif found:
         Console().print(_table(found))
     else:
@@ -99,11 +102,23 @@ def _table(found: "list[Found]") -> Table:
 
 
 def replay(
-    place: Place, *, topic: str, into: str, begin: str | None, end: str | None, name: str, kafka: list[str]
+    place: Place,
+    *,
+    topic: str,
+    into: str,
+    begin: str | None,
+    end: str | None,
+    name: str,
+    kafka: list[str],
+    dry_run: bool,
 ) -> int:
     """Sends history to a topic again, with a bar for who waits."""
     from braidmq.pipeline import archive
 
+    if dry_run:
+        count = archive.count(archive_path(place), topic=topic, start=moment(begin, "--from"), end=moment(end, "--to"))
+        print(f"{count} messages of {topic} would be sent to {into}, less those that were sent before; nothing is sent")
+        return _errors.DONE
     with progress_bar(f"{topic} into {into}") as advance:
         done = archive.replay(
             archive_path(place),

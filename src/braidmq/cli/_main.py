@@ -4,9 +4,7 @@ import os
 import sys
 from typing import Final
 
-from braidmq.cli import _errors
-from braidmq.cli._app import build_app
-from braidmq.model import BraidError
+from braidmq.cli.nouns.version import command as say_version
 
 COMPLETE_VARIABLE: Final = "_BRAID_COMPLETE"
 """What a shell sets when it asks for completions."""
@@ -15,6 +13,13 @@ COMPLETE_VARIABLE: Final = "_BRAID_COMPLETE"
 def main() -> None:
     """The `braid` command."""
     _write_any_text()
+    if sys.argv[1:] in (["--version"], ["-V"]):  # scripts ask often, and need nothing else
+        say_version()
+        sys.exit()
+    from braidmq.cli import _errors
+    from braidmq.cli._app import build_app
+    from braidmq.model import BraidError
+
     try:
         build_app(_used_word())(prog_name="braid")
     except BraidError as error:

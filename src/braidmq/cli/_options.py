@@ -43,7 +43,10 @@ Sets = Annotated[
     typer.Option("--set", "-s", metavar="KEY=VALUE", help="Any setting, such as log.segment_bytes=32MiB; repeatable."),
 ]
 Output = Annotated[
-    str, typer.Option("--output", "-o", metavar="table|json", help="table for people, json for scripts.")
+    str,
+    typer.Option(
+        "--output", "-o", metavar="table|json|yaml|csv", help="table for people; json, yaml or csv for scripts."
+    ),
 ]
 
 
@@ -66,13 +69,6 @@ def listeners(
         "rocketmq": ("rocketmq.listen", rocketmq),
         "grpc": ("rocketmq_grpc.listen", rocketmq_grpc),
     }
-
-
-def wants_json(output: str) -> bool:
-    """Raises InvalidSetting for a form that does not exist."""
-    if output not in ("table", "json"):
-        raise InvalidSetting(f"--output: cannot be {output!r}; it is table or json")
-    return output == "json"
 
 
 def _split(text: str) -> Given:

@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from braidmq.cli import _errors
+from braidmq.cli._render import show_rows
 from braidmq.model.errors import InvalidSetting
 from braidmq.settings import Settings
 
@@ -220,13 +221,16 @@ def submit(place: Place, jobs: str, master: str, conf: Iterable[str], arguments:
     return _errors.DONE
 
 
-def status(place: Place, *, as_json: bool) -> int:
+def status(place: Place, *, output: str) -> int:
     """What the driver last said; 1 where none runs."""
     from braidmq.pipeline.status import read_status
 
     found = read_status(place.root)
-    if as_json:
+    if output == "json":
         print(msgspec.json.encode(found).decode())
+    elif output != "table":
+        jobs = [] if found is None else found.jobs
+        show_rows(msgspec.to_builtins(jobs), (), output)
     elif found is None:
         print(f"no pipeline has run with its tables in {place.root}; start one: braid pipeline run")
     else:
@@ -238,7 +242,7 @@ def status(place: Place, *, as_json: bool) -> int:
     return _errors.DONE if found is not None and found.is_alive else _errors.FAILED
 
 
-def doctor(place: Place, *, as_json: bool) -> int:
+def doctor(place: Place, *, output: str) -> int:
     """What the pipeline needs, and how it stands; 1 when something fails."""
     from braidmq.cli._doctor import print_finding
     from braidmq.pipeline import Standing, examine
@@ -246,10 +250,10 @@ def doctor(place: Place, *, as_json: bool) -> int:
     findings = []
     for finding in examine(bootstrap=place.bootstrap, tables=place.root):
         findings.append(finding)
-        if not as_json:
+        if output == "table":
             print_finding(finding)
-    if as_json:
-        print(msgspec.json.format(msgspec.json.encode(findings)).decode())
+    if output != "table":
+        show_rows(msgspec.to_builtins(findings), (), output)
     return _errors.FAILED if any(finding.standing is Standing.FAIL for finding in findings) else _errors.DONE
 
 

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from http import HTTPStatus
-from pathlib import Path
 from typing import Annotated, Any, Final
 from urllib.parse import quote
 
 from litestar import Response, Router, get, post
 from litestar.config.csrf import CSRFConfig
 from litestar.connection import ASGIConnection
-from litestar.datastructures import CacheControlHeader, Cookie
+from litestar.datastructures import Cookie
 from litestar.di import NamedDependency, Provide
 from litestar.enums import RequestEncodingType
 from litestar.exceptions import HTTPException, NotAuthorizedException
@@ -18,7 +17,6 @@ from litestar.middleware import DefineMiddleware
 from litestar.middleware.csrf import CSRFMiddleware
 from litestar.params import Body, FromQuery
 from litestar.response import Redirect
-from litestar.static_files import create_static_files_router
 from litestar.status_codes import HTTP_303_SEE_OTHER
 from litestar.types import ControllerRouterHandler
 
@@ -27,6 +25,7 @@ from braidmq.console._explained import Explained, explained, explained_status
 from braidmq.console._instances import known_instance
 from braidmq.console._render import THEME_COOKIE, THEMES, ConsoleRequest, asked_address, render
 from braidmq.console._sessions import COOKIE, SESSION_S, Sessions
+from braidmq.console._static import static_file
 from braidmq.console._words import LANGUAGE_COOKIE, LANGUAGES, language_of
 from braidmq.console.pages import ENTRANCE, Part, pages_of
 from braidmq.core.access import Action, ResourceKind
@@ -34,7 +33,6 @@ from braidmq.model import DEFAULT_INSTANCE, BraidError
 from braidmq.model.errors import UnknownInstance
 from braidmq.protocols.http import needs, status_of
 
-STATIC: Final = Path(__file__).parent / "static"
 PREFERENCE_S: Final = 365 * 24 * 3600
 _OPEN: Final = needs(Action.PROBE, ResourceKind.NODE)
 
@@ -52,7 +50,7 @@ def console_router(sessions: Sessions, parts: Sequence[Part]) -> Router:
     pages = [page for part in parts for page in pages_of(part)]
     handlers: list[ControllerRouterHandler] = [Router("/", route_handlers=pages, guards=[only_with_session])]
     if ENTRANCE in parts:
-        handlers += [_files(), show_login, log_in, log_out, preferences]
+        handlers += [static_file, show_login, log_in, log_out, preferences]
     return Router(
         ROOT,
         route_handlers=handlers,
@@ -67,16 +65,6 @@ def console_router(sessions: Sessions, parts: Sequence[Part]) -> Router:
             HTTPException: _answer_http_error,
         },
         include_in_schema=False,
-    )
-
-
-def _files() -> Router:
-    return create_static_files_router(
-        path="/static",
-        directories=[STATIC],
-        opt=_OPEN,
-        cache_control=CacheControlHeader(max_age=3600, private=True),
-        name="console-static",
     )
 
 

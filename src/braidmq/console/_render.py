@@ -16,6 +16,7 @@ from braidmq.console._bytecode import KeptTemplates
 from braidmq.console._explained import explained, explained_note
 from braidmq.console._instances import PARAMETER, command_within, instance_of, keep_instance
 from braidmq.console._navigation import SECTIONS
+from braidmq.console._static import address_of
 from braidmq.console._words import LANGUAGES, allowed, language_of, speaker, words
 
 THEME_COOKIE: Final = "braid_theme"
@@ -57,7 +58,7 @@ def _environment() -> Environment:
         environment.filters[name] = getattr(_looks, name)
     environment.filters |= {"command_within": command_within, "allowed": allowed}
     environment.filters |= {"explained": explained, "explained_note": explained_note}
-    environment.globals |= {"sections": SECTIONS, "version": __version__, "languages": LANGUAGES}
+    environment.globals |= {"sections": SECTIONS, "version": __version__, "languages": LANGUAGES, "static": address_of}
     return environment
 
 

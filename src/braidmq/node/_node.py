@@ -57,6 +57,7 @@ from braidmq.node._metrics import held_metrics, log_metrics, node_metrics
 from braidmq.node._operations_desk import OperationsDesk
 from braidmq.node._reconcile import reconcile
 from braidmq.protocols.kafka import (
+    idle_assignment,
     subscribed_topics,
 )
 from braidmq.protocols.listener import Address, Listener
@@ -200,6 +201,7 @@ class Node:
             GroupStates(store),
             limits=self._group_limits(),
             topics_of=subscribed_topics,
+            idle_of=idle_assignment,
             tracer=self.tracer,
         )
         self._open.push_async_callback(self.groups.close)
@@ -348,7 +350,7 @@ class Node:
             self.tracer = self.trace = Trace(rows, clock, on=section.events == "on", keep_ms=keep_ms)
         else:
             self.trace = Trace(rows, clock, on=section.events == "on", keep_ms=keep_ms, tell=self.telemetry.hear)
-            self.tracer = Overheard(self.trace, self.usage)
+            self.tracer = Overheard(self.trace, self.usage, self.catalog)
         self.lives = Lives(Timelines(rows, self.catalog, self.log), self.query, self.catalog)
         self.trace.start()
         self._open.push_async_callback(self.trace.close)

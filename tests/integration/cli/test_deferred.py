@@ -30,6 +30,10 @@ def test_dead_letters_are_listed_with_cause_and_age_and_replayed_one_by_one(done
     found = done("dlq", "list", "--group", buried, "-o", "json").json
     assert [each["message"]["body"] for each in found] == ["bad-1", "bad-2", "bad-3"]
     assert all(each["cause"] and each["age_ms"] >= 0 for each in found)
+    shown = done("dlq", "show", "--group", buried, "0:1", "-o", "json").json
+    assert (shown["message"]["body"], shown["attempts"]) == ("bad-2", found[1]["attempts"])
+    assert {"group": buried, "letters": 3} in done("dlq", "groups", "-o", "json").json
+    assert sum(each["letters"] for each in done("dlq", "ages", "--group", buried, "-o", "json").json) == 3
     would = done("dlq", "replay", "--group", buried, "--dry-run", "-o", "json").json
     assert [each["offset"] for each in would] == [None, None, None]
     place = f"{found[1]['place']['partition']}:{found[1]['place']['offset']}"

@@ -8,8 +8,10 @@ from typing import Any
 
 import confluent_kafka
 import httpx
+import kafka.consumer as kafka_python
 import pytest
 from aiokafka import AIOKafkaConsumer
+from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 
 from api_support import Eventually, Publish
 from braidmq.core.cursors import Ask, Beginning
@@ -318,11 +320,113 @@ async def test_members_that_the_node_assigns_to_give_up_their_partitions_while_t
         await reader.stop()
 
 
+class ConfluentReader:
+    """A member of a classic group that divides its work by itself, in a thread of its own."""
+
+    def __init__(self, node: Node, group: str, **given: Any) -> None:
+        self.read = 0
+        self._stop = threading.Event()
+        self._address = str(node.addresses["kafka"][0])
+        self._group = group
+        self._given = given
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        consumer = confluent_kafka.Consumer(
+            {
+                "bootstrap.servers": self._address,
+                "group.id": self._group,
+                "auto.offset.reset": "earliest",
+                "heartbeat.interval.ms": 200,
+                "topic.metadata.refresh.interval.ms": 500,
+                **self._given,
+            }
+        )
+        consumer.subscribe(["orders"])
+        while not self._stop.is_set():
+            message = consumer.poll(0.05)
+            self.read += message is not None and message.error() is None
+        consumer.close()
+
+    async def stop(self) -> None:
+        self._stop.set()
+        await asyncio.to_thread(self._thread.join, 20)
+
+
+class PythonReader(ConfluentReader):
+    """The same with kafka-python."""
+
+    def _run(self) -> None:
+        consumer = kafka_python.KafkaConsumer(
+            "orders",
+            bootstrap_servers=self._address,
+            group_id=self._group,
+            auto_offset_reset="earliest",
+            heartbeat_interval_ms=200,
+            **self._given,
+        )
+        while not self._stop.is_set():
+            self.read += sum(map(len, consumer.poll(50).values()))
+        consumer.close()
+
+
+COOPERATIVE: dict[str, Any] = {"partition.assignment.strategy": "cooperative-sticky"}
+
+
+@pytest.mark.parametrize(
+    ("reader", "given"), [(ConfluentReader, {}), (ConfluentReader, COOPERATIVE), (PythonReader, {})]
+)
+async def test_classic_members_give_up_their_partitions_while_their_group_is_paused(
+    api: httpx.AsyncClient,
+    node: Node,
+    orders: Topic,
+    publish: Publish,
+    eventually: Eventually,
+    reader: type[ConfluentReader],
+    given: dict[str, Any],
+) -> None:
+    """Another group of the same program, with the same client id, reads on."""
+    held_back, other = reader(node, "held-back", **given), reader(node, "other", **given)
+
+    async def have_read(*counts: int) -> bool:
+        return (held_back.read, other.read) == counts
+
+    async def holds(count: int) -> bool:
+        """Once its members have come together: while they do, nobody holds anything, and some still read."""
+        members = (await api.get("/groups/held-back/members")).json()
+        state = (await api.get("/groups/held-back")).json()["state"]
+        return (state, [len(each["partitions"]) for each in members]) == ("stable", [count])
+
+    try:
+        await publish("orders", 4)
+        await eventually(lambda: have_read(4, 4))
+        paused = (await api.post("/groups/held-back/pause")).json()
+        assert (paused["members_not_paused"], "kafka" in paused["paused_for"]) == (0, True)
+        await eventually(lambda: holds(0))
+        await publish("orders", 6)
+        await eventually(lambda: have_read(4, 10))
+        assert (await api.get("/groups/held-back")).json()["lag"] == 6
+        await api.post("/groups/held-back/resume")
+        await eventually(lambda: have_read(10, 10))
+        assert await holds(2)
+    finally:
+        await held_back.stop()
+        await other.stop()
+
+
+class OwnAssignor(RoundRobinPartitionAssignor):  # type: ignore[misc]  # without types
+    """As those of Kafka Streams: only the members know what an assignment must hold."""
+
+    name = "own"
+
+
 async def test_a_pause_says_which_members_go_on(api: httpx.AsyncClient, node: Node, orders: Topic) -> None:
-    async with kafka_consumer(node, "classic"):
+    async with kafka_consumer(node, "classic", partition_assignment_strategy=[OwnAssignor]):
         paused = (await api.post("/groups/classic/pause")).json()
-    assert (paused["paused"], paused["members_not_paused"]) == (True, 1)
-    assert "kafka" not in paused["paused_for"]
+        assert (paused["paused"], paused["members_not_paused"]) == (True, 1)
+        [member] = (await api.get("/groups/classic/members")).json()
+        assert len(member["partitions"]) == 2
 
 
 async def test_members_that_want_different_things_are_shown(

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from braidmq import __version__
+
 ROOT = Path(__file__).parents[3]
 COPIED = ("braid", "requirements.lock", "requirements-dev.lock", "src", "tools", "pyproject.toml")
 SYSTEM_TOOLS = ("sh", "dirname", "cat", "cksum", "rm", "awk", "env")
@@ -73,6 +75,13 @@ def test_a_prepared_checkout_starts_without_a_word_of_its_own(
     ended = braid(checkout, "version", shell=shell)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert re.fullmatch(r"braid \d+\.\d+\.\d+\n", ended.stdout)
+
+
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_the_version_is_told_without_an_environment(checkout: Path, programs: Path, option: str) -> None:
+    ended = braid(checkout, option, path=programs)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, f"braid {__version__}\n", "")
+    assert not (checkout / ".venv").exists()
 
 
 def test_a_second_start_costs_under_300_ms_of_its_own(checkout: Path) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import httpx
+import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from braidmq.log import GroupOffset
@@ -92,20 +93,78 @@ async def test_samples_outlive_the_node(start_node: StartNode) -> None:
     assert [sight.at_ms, sight.node["memory_bytes"]] in kept["memory_bytes"]
 
 
+async def fall_behind(node: Node, api: httpx.AsyncClient, instance: str, behind: int) -> int:
+    """The group billing of the instance has read none of so many messages; the number of their partition."""
+    await api.post("/topics", params={"instance": instance}, json={"name": "orders", "partitions": 1})
+    await api.post("/groups", params={"instance": instance}, json={"name": "billing"})
+    for _ in range(behind):
+        await api.post("/topics/orders/messages", params={"instance": instance}, json={"body": "x"})
+    topic = node.topics.find("orders", instance=instance)
+    assert topic is not None
+    (number,) = topic.partition_numbers
+    await node.groups.commit("billing", None, {number: GroupOffset(0)})
+    return number
+
+
 async def test_groups_of_one_name_in_two_instances_have_charts_of_their_own(node: Node, api: httpx.AsyncClient) -> None:
     await api.post("/instances", json={"name": "retail"})
     for instance, behind in (("default", 2), ("retail", 5)):
-        await api.post("/topics", params={"instance": instance}, json={"name": "orders", "partitions": 1})
-        await api.post("/groups", params={"instance": instance}, json={"name": "billing"})
-        for _ in range(behind):
-            await api.post("/topics/orders/messages", params={"instance": instance}, json={"body": "x"})
-        topic = node.topics.find("orders", instance=instance)
-        assert topic is not None
-        await node.groups.commit("billing", None, {topic.partition_numbers[0]: GroupOffset(0)})
+        await fall_behind(node, api, instance, behind)
     await node.lags.look()
     await node.desk.sampler.turn(closely=True)
     here, there = await series(api, group="billing"), await series(api, group="billing", instance="retail")
     assert (here["lag"][-1][1], there["lag"][-1][1]) == (2, 5)
     assert there["oldest_ms"][-1][1] >= 0
-    (behind,) = (await api.get("/groups", params={"instance": "retail", "sort": "-lag"})).json()["items"]
-    assert behind["lag"] == 5
+    (found,) = (await api.get("/groups", params={"instance": "retail", "sort": "-lag"})).json()["items"]
+    assert found["lag"] == 5
+
+
+async def test_what_groups_of_one_name_send_back_and_give_up_counts_in_their_own_instance(
+    node: Node, api: httpx.AsyncClient
+) -> None:
+    await api.post("/instances", json={"name": "retail"})
+    here, there = await fall_behind(node, api, "default", 1), await fall_behind(node, api, "retail", 3)
+    await api.post("/alarms/rules", json={"name": "troubled", "kind": "retries", "threshold": 100})
+    await node.lags.look()
+    await node.desk.sampler.turn(closely=True)
+    await node.retries.send_back("billing", here, 0, delay_ms=-1)
+    for offset in range(2):
+        await node.retries.send_back("billing", there, offset, delay_ms=60_000)
+    await node.retries.send_back("billing", there, 2, delay_ms=-1)
+    await node.desk.sampler.turn(closely=True)
+    ours, theirs = await series(api, group="billing"), await series(api, group="billing", instance="retail")
+    assert (ours["retries"][-1][1], theirs["retries"][-1][1] > 0) == (0, True)
+    assert theirs["retries"][-1][1] == pytest.approx(2 * theirs["dead"][-1][1])
+    assert ours["dead"][-1][1] == pytest.approx(theirs["dead"][-1][1])
+    firing = (await api.get("/alarms", params={"state": "firing"})).json()["items"]
+    assert [each["subject"] for each in firing if each["rule"] == "troubled"] == ["group retail/billing"]
+
+
+async def test_what_groups_of_one_name_take_one_by_one_is_told_of_each_and_outlives_the_others_end(
+    node: Node, api: httpx.AsyncClient
+) -> None:
+    async def receive(instance: str) -> int:
+        ask = {"topic": "orders", "count_max": 10, "invisible_s": 600}
+        answer = await api.post("/groups/billing/receive", params={"instance": instance}, json=ask)
+        return len(answer.json()["messages"])
+
+    async def delivered() -> set[str]:
+        text = (await api.get(f"http://{node.addresses['http'][0]}/metrics")).text
+        return {line for line in text.splitlines() if line.startswith("braid_cursors_delivered_total")}
+
+    await api.post("/instances", json={"name": "retail"})
+    for instance, behind in (("default", 1), ("retail", 3)):
+        await fall_behind(node, api, instance, behind)
+        assert await receive(instance) == behind
+    assert await delivered() == {
+        'braid_cursors_delivered_total{braid_instance="default",group="billing"} 1.0',
+        'braid_cursors_delivered_total{braid_instance="retail",group="billing"} 3.0',
+    }
+    counts = [
+        (await api.get("/groups/billing", params={"instance": each})).json()["in_flight"]
+        for each in ("default", "retail")
+    ]
+    assert counts == [1, 3]
+    await api.delete("/groups/billing", params={"instance": "retail"})
+    assert node.cursors.counts_out() == {"billing": 1}
+    assert await receive("default") == 0

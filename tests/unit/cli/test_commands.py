@@ -1,5 +1,7 @@
 """What the commands that start nothing print, and the status they end with."""
 
+import csv
+import io
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import yaml
 
 import braidmq
 from braidmq.cli import _bench
@@ -19,8 +22,20 @@ from braidmq.settings import keys
 Braid = Callable[..., Any]
 
 
-def test_version_is_that_of_the_package(braid: Braid) -> None:
-    assert braid("version") == (0, f"braid {braidmq.__version__}\n", "")
+@pytest.mark.parametrize("arguments", [("version",), ("--version",), ("-V",), ("-V", "topic")])
+def test_version_is_that_of_the_package(braid: Braid, arguments: tuple[str, ...]) -> None:
+    assert braid(*arguments) == (0, f"braid {braidmq.__version__}\n", "")
+
+
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_the_version_alone_loads_nothing_at_all(option: str) -> None:
+    script = (
+        f"import sys\nsys.argv = ['braid', '{option}']\nfrom braidmq.cli import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print(sorted({'typer', 'click', 'msgspec', 'asyncio'} & set(sys.modules)))"
+    )
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert out.splitlines() == [f"braid {braidmq.__version__}", "[]"]
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("-h",), ("up", "--help"), ("config", "--help")])
@@ -52,6 +67,18 @@ def test_config_show_has_a_form_for_scripts(braid: Braid, monkeypatch: pytest.Mo
     monkeypatch.setenv("BRAID_NODE_NAME", "n7")
     shown = msgspec.json.decode(braid("config", "show", "-o", "json").out)
     assert shown["node.name"] == {"value": "n7", "origin": "environment BRAID_NODE_NAME"}
+
+
+@pytest.mark.parametrize("words", [("config", "show"), ("doctor",), ("pipeline", "status"), ("archive", "find")])
+def test_what_runs_without_a_node_has_the_same_four_forms(braid: Braid, words: tuple[str, ...]) -> None:
+    ended = braid(*words, "-o", "xml")
+    assert (ended.status, "it is table, json, yaml or csv" in ended.err) == (2, True)
+
+
+def test_settings_are_shown_as_yaml_and_csv(braid: Braid) -> None:
+    assert yaml.safe_load(braid("config", "show", "-o", "yaml").out)["node.name"]["value"] == "node-1"
+    rows = list(csv.DictReader(io.StringIO(braid("config", "show", "-o", "csv").out)))
+    assert rows[0] == {"key": "node.name", "value": "node-1", "origin": "default"}
 
 
 def test_config_show_reads_the_file_that_the_environment_names(
@@ -87,7 +114,7 @@ def test_config_check_accepts_a_good_file_and_refuses_a_bad_one(braid: Braid, tm
         (("up", "--flush", "never"), "braid: --flush: log.flush cannot be 'never'; it is commit or interval\n"),
         (("up", "--set", "log"), "braid: --set: 'log' is not KEY=VALUE, such as log.flush=interval\n"),
         (("up", "--config", "/no/file"), "braid: /no/file: cannot be read: No such file or directory; name the"),
-        (("config", "show", "-o", "xml"), "braid: --output: cannot be 'xml'; it is table or json\n"),
+        (("config", "show", "-o", "xml"), "braid: --output: cannot be 'xml'; it is table, json, yaml or csv\n"),
     ],
 )
 def test_a_bad_setting_is_one_line_and_status_2(braid: Braid, arguments: tuple[str, ...], message: str) -> None:

@@ -15,7 +15,7 @@ from braidmq.core.topics import Topics
 from braidmq.core.trace import UNTRACED
 from braidmq.log import AppendResult, GroupOffset
 from braidmq.log.memory import MemoryLog
-from braidmq.model import Message, Topic, TraceEvent, TraceKind, TraceRange
+from braidmq.model import Instance, Message, Topic, TraceEvent, TraceKind, TraceRange
 from braidmq.model.errors import StorageFull
 from braidmq.model.histogram import bucket_of
 from braidmq.model.telemetry import DiskSample
@@ -168,7 +168,7 @@ async def test_messages_that_leave_one_by_one_have_each_its_own_time(world: Worl
 
 
 async def test_what_groups_acknowledge_send_back_and_give_up_is_told_by_group(world: World, orders: Topic) -> None:
-    tracer = Overheard(UNTRACED, world.usage)
+    tracer = Overheard(UNTRACED, world.usage, world.catalog)
     tracer.note_range(TraceKind.ACKNOWLEDGED, "buyers", orders.partition_numbers[0], 10, 25)
     tracer.note_range(TraceKind.DELIVERED, "buyers", orders.partition_numbers[0], 10, 25)
     tracer.note(TraceKind.RETRIED, "id", topic="orders", group="buyers")
@@ -178,6 +178,17 @@ async def test_what_groups_acknowledge_send_back_and_give_up_is_told_by_group(wo
     assert (told["orders"]["messages"], told["orders"]["retries"]) == (15, 1)
     assert told["%DLQ%buyers"]["dead"] == 1
     assert {each["direction"] for each in told.values()} == {"acknowledged"}
+    assert {each.get("instance", "default") for each in told.values()} == {"default"}
+
+
+async def test_what_a_group_of_another_instance_sends_back_is_told_of_that_instance(world: World) -> None:
+    await world.catalog.create_instance(Instance(name="retail"))
+    elsewhere = await world.topics.create("orders", partitions=1, instance="retail")
+    tracer = Overheard(UNTRACED, world.usage, world.catalog)
+    tracer.note(TraceKind.RETRIED, "id", topic_id=elsewhere.id, topic="orders", group="buyers")
+    await world.telemetry.tell_minute()
+    (told,) = await world.of_kind("__braid.usage", "usage")
+    assert (told["instance"], told["topic"], told["retries"]) == ("retail", "orders", 1)
 
 
 async def test_a_quiet_minute_is_one_message_and_storage_is_told_when_it_changes(world: World, orders: Topic) -> None:
@@ -260,10 +271,10 @@ async def test_notes_of_messages_and_of_ranges_go_into_their_topic_but_not_those
 
 async def test_more_than_can_be_counted_apart_is_counted_together(world: World) -> None:
     for number in range(CELLS_MAX + 10):
-        world.usage.cell(("in", "kafka", "", "normal", number, "")).messages += 1
+        world.usage.cell(("in", "kafka", "", "normal", number, None)).messages += 1
     cells = world.usage.take()
     assert len(cells) == CELLS_MAX + 1
-    assert cells["in", "kafka", "", "normal", -1, ""].messages == 10
+    assert cells["in", "kafka", "", "normal", -1, None].messages == 10
 
 
 @pytest.mark.parametrize("size_bytes", [0, 10, 60, 64, 5_000, 100_000])

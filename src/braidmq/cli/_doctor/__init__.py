@@ -10,23 +10,24 @@ from braidmq.cli import _errors
 from braidmq.cli._doctor._disk import Progress, check_disk
 from braidmq.cli._doctor._machine import ClockWatch, check_file_limits, check_python
 from braidmq.cli._doctor._reach import check_database, check_ports
+from braidmq.cli._render import show_rows
 from braidmq.model.finding import Finding, Standing
 from braidmq.settings import Settings
 
 _COLOURS = {Standing.OK: "green", Standing.WARN: "yellow", Standing.FAIL: "bold red"}
 
 
-def run_doctor(settings: Settings, *, as_json: bool) -> int:
+def run_doctor(settings: Settings, *, output: str) -> int:
     """Run all checks and print what they found; 1 when one fails."""
     findings = []
     # The state of the measurement is for a person who waits, so it goes to the error output, and only to a terminal.
     with Console(stderr=True).status("looking at this machine") as status:
         for finding in _examine(settings, lambda done, total: status.update(f"measuring the disk: {done} of {total}")):
             findings.append(finding)
-            if not as_json:
+            if output == "table":
                 print_finding(finding)
-    if as_json:
-        print(msgspec.json.format(msgspec.json.encode(findings)).decode())
+    if output != "table":
+        show_rows(msgspec.to_builtins(findings), (), output)
     return _errors.FAILED if any(finding.standing is Standing.FAIL for finding in findings) else _errors.DONE
 
 

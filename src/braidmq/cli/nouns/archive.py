@@ -5,9 +5,10 @@ from typing import Annotated
 import typer
 
 from braidmq.cli._api import path_of
-from braidmq.cli._call import Call, noun, on_node
-from braidmq.cli._options import ConfigFile, Data, Output, Sets, wants_json
+from braidmq.cli._call import Call, DryRun, noun, on_node
+from braidmq.cli._options import ConfigFile, Data, Output, Sets
 from braidmq.cli._places import Begin, Bootstrap, End, KafkaSets, TablesPath, place
+from braidmq.cli._render import checked_format
 from braidmq.cli._times import optional_time_ms
 
 command = noun("Find archived messages, and send them again.")
@@ -30,10 +31,10 @@ def archive_find(
     """Find archived messages, oldest first. Exit status 1 when there are none."""
     from braidmq.cli import _archive
 
-    as_json = wants_json(output)
+    checked_format(output)
     where = place(data, config, sets, path, "")
     raise typer.Exit(
-        _archive.find(where, id=id, key=key, topic=topic, begin=begin, end=end, limit=limit, as_json=as_json)
+        _archive.find(where, id=id, key=key, topic=topic, begin=begin, end=end, limit=limit, output=output)
     )
 
 
@@ -72,9 +73,14 @@ def archive_replay(
     data: Data = None,
     config: ConfigFile = None,
     sets: Sets = None,
+    dry_run: DryRun = False,
 ) -> None:
     """Send history to a topic again. Cut off and called again, it goes on where it was."""
     from braidmq.cli import _archive
 
     where = place(data, config, sets, path, bootstrap)
-    raise typer.Exit(_archive.replay(where, topic=topic, into=into, begin=begin, end=end, name=name, kafka=kafka or []))
+    raise typer.Exit(
+        _archive.replay(
+            where, topic=topic, into=into, begin=begin, end=end, name=name, kafka=kafka or [], dry_run=dry_run
+        )
+    )

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from braidmq.cli._call import noun
-from braidmq.cli._options import ConfigFile, Output, Sets, load_settings, wants_json
+from braidmq.cli._options import ConfigFile, Output, Sets, load_settings
+from braidmq.cli._render import checked_format
 
 command = noun("Look at settings of a node to be, and check them.")
 
@@ -16,8 +17,8 @@ def config_show(config: ConfigFile = None, sets: Sets = None, output: Output = "
     """Every setting with its value and where that came from. Passwords are not shown."""
     from braidmq.cli._config import show
 
-    as_json = wants_json(output)
-    show(load_settings(config, sets), as_json=as_json)
+    checked_format(output)
+    show(load_settings(config, sets), output=output)
 
 
 @command.command("check")

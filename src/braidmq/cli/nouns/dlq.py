@@ -51,6 +51,37 @@ def _chosen(topic: str | None, key: str | None, id: str | None, begin: str | Non
     return {"topic": topic, "key": key, "id": id, **times}
 
 
+@command.command("groups")
+@on_node
+def groups(call: Call) -> None:
+    """Which groups have dead letters, and how many."""
+    found = call.api.get(path_of("dead-letters", "groups"), instance=call.instance)
+    call.rows(found["items"], "group", "letters", empty="no group has dead letters")
+
+
+@command.command("ages")
+@on_node
+def ages(call: Call, group: OfGroup = None) -> None:
+    """How many dead letters of a group, or of all, are how old."""
+    found = call.api.get(path_of("dead-letters", "ages"), group=group, instance=call.instance)
+    call.rows(found["items"], "older=from_age_ms", "letters", empty="there are no dead letters")
+    if not found["complete"]:
+        call.note("there are more than were looked at")
+
+
+@command.command("show")
+@on_node
+def show(
+    call: Call,
+    group: Group,
+    place: Annotated[str, typer.Argument(metavar="PARTITION:OFFSET", help="Where it lies, as the list shows it.")],
+) -> None:
+    """One dead letter, with its message."""
+    at = _place(place)
+    path = path_of("dead-letters", group, at["partition"], at["offset"])
+    call.one(call.api.get(path, instance=call.instance))
+
+
 @command.command("replay")
 @on_node
 def replay(
@@ -95,7 +126,7 @@ def replay(
 def _place(text: str) -> dict[str, int]:
     partition, _, offset = text.partition(":")
     if not (partition.isdigit() and offset.isdigit()):
-        raise InvalidSetting(f"--place: {text!r} is no place; it is written 0:17, partition and offset of the list")
+        raise InvalidSetting(f"{text!r} is no place; it is written 0:17, partition and offset of the list")
     return {"partition": int(partition), "offset": int(offset)}
 
 

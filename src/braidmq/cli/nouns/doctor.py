@@ -13,8 +13,8 @@ from braidmq.cli._options import (
     Sets,
     listeners,
     load_settings,
-    wants_json,
 )
+from braidmq.cli._render import checked_format
 
 
 def command(
@@ -33,6 +33,6 @@ def command(
     """
     from braidmq.cli._doctor import run_doctor
 
-    as_json = wants_json(output)
+    checked_format(output)
     loaded = load_settings(config, sets, data=("node.data", data), **listeners(http, kafka, rocketmq, rocketmq_grpc))
-    raise typer.Exit(run_doctor(loaded.settings, as_json=as_json))
+    raise typer.Exit(run_doctor(loaded.settings, output=output))

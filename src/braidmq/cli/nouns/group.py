@@ -165,8 +165,8 @@ def pause(call: Call, group: GroupName) -> None:
     """Give a group's members nothing for now."""
     found = call.api.post(path_of("groups", group, "pause"), instance=call.instance)
     call.done(f"group {group} is paused", found)
-    if found["members_not_paused"]:
-        call.note(f"{found['members_not_paused']} members of Kafka's classic protocol go on: stop them where they run")
+    if count := found["members_not_paused"]:
+        call.note(f"{count} members with an assignor of their own go on: stop them where they run")
 
 
 @command.command("resume")

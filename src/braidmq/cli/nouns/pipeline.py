@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from braidmq.cli._call import noun
-from braidmq.cli._options import ConfigFile, Data, Output, Sets, wants_json
+from braidmq.cli._options import ConfigFile, Data, Output, Sets
 from braidmq.cli._places import Begin, Bootstrap, End, KafkaSets, TablesPath, place
+from braidmq.cli._render import checked_format
 
 command = noun("Archive, reports and audits of messages, on Spark.")
 
@@ -89,9 +90,9 @@ def pipeline_status(
     """How the jobs are. Exit status 1 when no pipeline runs."""
     from braidmq.cli import _pipeline
 
-    as_json = wants_json(output)
+    checked_format(output)
     where = place(data, config, sets, path, "")
-    raise typer.Exit(_pipeline.status(where, as_json=as_json))
+    raise typer.Exit(_pipeline.status(where, output=output))
 
 
 @command.command("doctor")
@@ -106,9 +107,9 @@ def pipeline_doctor(
     """Check what the pipeline needs: Java, Python of the workers, the folder of the tables, the brokers."""
     from braidmq.cli import _pipeline
 
-    as_json = wants_json(output)
+    checked_format(output)
     where = place(data, config, sets, path, bootstrap)
-    raise typer.Exit(_pipeline.doctor(where, as_json=as_json))
+    raise typer.Exit(_pipeline.doctor(where, output=output))
 
 
 @command.command("report")

@@ -63,6 +63,10 @@ def _show(call: Call, topic: TopicName) -> None:
     if details["groups"]:
         print()
         call.rows(details["groups"], "group", "lag", "members", "protocols", "paused")
+    if details["producers"]:
+        print()
+        columns = ("protocol", "client_id", "address", "producer_id", "partitions", "last_seen=last_seen_ms")
+        call.rows(details["producers"], *columns)
 
 
 command.command("show")(on_node(_show))

@@ -34,7 +34,7 @@ from braidmq.core.pull import Puller
 from braidmq.core.timing import Clock
 from braidmq.core.trace import UNTRACED, Tracer
 from braidmq.log import Log
-from braidmq.model import BraidError, Group, Topic
+from braidmq.model import DEFAULT_INSTANCE, BraidError, Group, Partition, Topic
 from braidmq.model.errors import (
     HandleExpired,
     InvalidHandle,
@@ -64,6 +64,8 @@ class Catalog(Protocol):
     def topic(self, instance: str, name: str) -> Topic | None: ...
 
     def topic_by_id(self, topic_id: UUID) -> Topic | None: ...
+
+    def partition_by_number(self, number: int) -> Partition | None: ...
 
     def subscribe(self, callback: Callable[[Change], None]) -> Callable[[], None]: ...
 
@@ -131,6 +133,10 @@ class Cursors:
     async def open(self) -> None:
         """Take up what the last life of this node has left."""
         await self._shelf.load()
+        for place, kept in self._kept.items():
+            partition = self._catalog.partition_by_number(place.number)
+            topic = None if partition is None else self._catalog.topic_by_id(partition.topic_id)
+            kept.owner = DEFAULT_INSTANCE if topic is None else topic.instance, place.group
 
     async def close(self) -> None:
         """Receivers go with nothing; what is known is kept."""
@@ -226,7 +232,7 @@ class Cursors:
         """The message is done. Raises InvalidHandle, HandleExpired."""
         kept, message = self._message_of(group, receipt)
         self._end(Place(group, receipt.number), kept, message, kept.cursor.acknowledge)
-        self._tally.acknowledged[group] += 1
+        self._tally.acknowledged[kept.owner] += 1
 
     def extend(self, group: str, receipt: Receipt, invisible_ms: int, *, counts: bool = True) -> Receipt:
         """The message is nobody else's for so long from now on; then it is given out again. Whoever goes on working on
@@ -306,11 +312,12 @@ class Cursors:
         ]
         return sorted(found)
 
-    def counts_out(self) -> dict[str, int]:
+    def counts_out(self, instance: str = DEFAULT_INSTANCE) -> dict[str, int]:
         """How many messages are with receivers, by group; with every group that takes messages one by one."""
         counts: dict[str, int] = {}
         for place, kept in self._kept.items():
-            counts[place.group] = counts.get(place.group, 0) + kept.cursor.out_count
+            if kept.owner[0] == instance:
+                counts[place.group] = counts.get(place.group, 0) + kept.cursor.out_count
         return counts
 
     def out(self, group: str, number: int) -> int:
@@ -323,9 +330,9 @@ class Cursors:
         found = ((number, self._kept.get(Place(group, number))) for number in topic.partition_numbers)
         return sum(lag_of(self._log, number, kept) for number, kept in found if kept is not None)
 
-    def redelivered(self, group: str) -> int:
+    def redelivered(self, group: str, *, instance: str = DEFAULT_INSTANCE) -> int:
         """How many messages were given to receivers again since the node began."""
-        return self._tally.redelivered[group]
+        return self._tally.redelivered[instance, group]
 
     def numbers(self, group: str, topic: Topic) -> tuple[int, ...]:
         """The partitions that receivers of the topic may be given messages of."""
@@ -437,7 +444,7 @@ class Cursors:
                 place.group, place.number, message.offset, delay_ms=-1, attempts=message.earlier + message.attempts
             )
         except (UnknownMessage, OffsetOutOfRange):
-            self._tally.lost[place.group] += 1
+            self._tally.lost[kept.owner] += 1
         except BraidError:
             if message.serial == serial:
                 kept.cursor.extend(message, self.now_ms() + BURY_RETRY_MS)
@@ -446,7 +453,7 @@ class Cursors:
             raise
         if self._kept.get(place) is kept and kept.cursor.find(message.offset) is message:
             self._end(place, kept, message, kept.cursor.finish)
-            self._tally.buried[place.group] += 1
+            self._tally.buried[kept.owner] += 1
 
     # Receipts.
 
@@ -473,12 +480,12 @@ class Cursors:
     def lose(self, place: Place, kept: Kept, message: OpenMessage) -> None:
         """The log has no such message any more: it is done, for want of anything to give."""
         self._end(place, kept, message, kept.cursor.finish)
-        self._tally.lost[place.group] += 1
+        self._tally.lost[kept.owner] += 1
 
-    def forget_group(self, group: str) -> None:
+    def forget_group(self, group: str, *, instance: str = DEFAULT_INSTANCE) -> None:
         """Where the group was, and what its receivers have, counts no more."""
-        self._shelf.forget([place for place in self._kept if place.group == group])
-        self._tally.forget(group)
+        self._shelf.forget([place for place, kept in self._kept.items() if kept.owner == (instance, group)])
+        self._tally.forget((instance, group))
 
     def forget(self, group: str, numbers: Iterable[int]) -> None:
         """As `forget_group`, in these partitions."""
@@ -490,7 +497,7 @@ class Cursors:
             numbers = set(change.old.partition_numbers)
             self._shelf.forget([place for place in self._kept if place.number in numbers])
         elif isinstance(change, GroupChanged) and change.new is None and change.old is not None:
-            self.forget_group(change.old.name)
+            self.forget_group(change.old.name, instance=change.old.instance)
         elif isinstance(change, GroupChanged) and change.new is not None:
             self._tell_group(change.new.name)
         elif isinstance(change, TopicChanged) and change.old is None and change.new is not None:

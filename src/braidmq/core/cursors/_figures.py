@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Final
 
-from braidmq.core.cursors._keeping import Kept, Place
+from braidmq.core.cursors._keeping import Kept, Owner, Place
 from braidmq.core.lookup import batch_time_at, time_at
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.log import Log
@@ -37,23 +37,23 @@ class Tally:
     """What was done for each group on this node, since it began."""
 
     def __init__(self) -> None:
-        self._counts: dict[str, Counter[str]] = {name: Counter() for name in COUNTERS}
+        self._counts: dict[str, Counter[Owner]] = {name: Counter() for name in COUNTERS}
         self.delivered = self._counts["delivered"]
         self.redelivered = self._counts["redelivered"]
         self.acknowledged = self._counts["acknowledged"]
         self.buried = self._counts["buried"]
         self.lost = self._counts["lost"]
 
-    def forget(self, group: str) -> None:
+    def forget(self, owner: Owner) -> None:
         """The group is gone."""
         for counts in self._counts.values():
-            counts.pop(group, None)
+            counts.pop(owner, None)
 
     def metrics(self) -> Iterator[Metric]:
         """A counter for each group that was served."""
         for name, text in COUNTERS.items():
-            for group, count in self._counts[name].items():
-                yield Metric(f"braid_cursors_{name}", MetricKind.COUNTER, text, count, {"group": group})
+            for owner, count in self._counts[name].items():
+                yield Metric(f"braid_cursors_{name}", MetricKind.COUNTER, text, count, _labels(owner))
 
 
 class _Left:
@@ -86,7 +86,7 @@ class Remains:
 
     def metrics(self, now_ms: int) -> Iterator[Metric]:
         """For each group, over all partitions in which it takes messages one by one."""
-        groups: dict[str, _Left] = {}
+        groups: dict[Owner, _Left] = {}
         wanted: list[Place] = []
         self._looks_left = LOOKS_MAX
         for place, kept in self._kept.items():
@@ -94,7 +94,7 @@ class Remains:
                 lag = lag_of(self._log, place.number, kept)
             except UnknownPartition:
                 continue  # its topic is on its way out
-            left = groups.setdefault(place.group, _Left())
+            left = groups.setdefault(kept.owner, _Left())
             left.lag += lag
             left.open += kept.cursor.open_count
             left.out += kept.cursor.out_count
@@ -105,8 +105,8 @@ class Remains:
         if wanted and self._reading is None:
             self._reading = asyncio.create_task(self._read(wanted))
         for name, text in _LEFT.items():
-            for group, left in groups.items():
-                yield Metric(f"braid_cursors_{name}", MetricKind.GAUGE, text, getattr(left, name), {"group": group})
+            for owner, left in groups.items():
+                yield Metric(f"braid_cursors_{name}", MetricKind.GAUGE, text, getattr(left, name), _labels(owner))
 
     def _time_at(self, place: Place, floor: int, wanted: list[Place]) -> int | None:
         offset, at_ms = self._times.get(place, (None, None))
@@ -135,6 +135,12 @@ class Remains:
                 del self._times[gone]
         finally:
             self._reading = None
+
+
+def _labels(owner: Owner) -> dict[str, str]:
+    """Prometheus calls what it asks an instance, so ours is named in full."""
+    instance, group = owner
+    return {"group": group, "braid_instance": instance}
 
 
 def lag_of(log: Log, number: int, kept: Kept) -> int:

@@ -160,9 +160,9 @@ class Giving:
             return
         receipt = self._seals.receipt(place.group, place.number, message.offset, message.serial)
         bag.put(Delivered(receipt, part.partition, record, message.earlier + message.attempts, part.topic.name))
-        self._tally.delivered[place.group] += 1
+        self._tally.delivered[kept.owner] += 1
         if message.attempts > 1:
-            self._tally.redelivered[place.group] += 1
+            self._tally.redelivered[kept.owner] += 1
         elif part.is_retry:
             offset = message.offset
             self._tracer.note_range(TraceKind.DELIVERED, place.group, place.number, offset, offset + 1, ask.client)

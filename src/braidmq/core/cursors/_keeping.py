@@ -16,7 +16,7 @@ import structlog
 from braidmq.core.cursors._cursor import Cursor
 from braidmq.core.timing import Clock
 from braidmq.log import GroupOffset
-from braidmq.model import BraidError
+from braidmq.model import DEFAULT_INSTANCE, BraidError
 from braidmq.store import CursorChange
 
 KEEP_AFTER_MS: Final = 50
@@ -54,10 +54,24 @@ class Place(NamedTuple):
     number: int
 
 
+Owner = tuple[str, str]
+"""An instance, and the name of a group in it: groups of one name in two instances are two."""
+
+
 class Kept:
     """What surrounds a cursor."""
 
-    __slots__ = ("changes", "committed", "committed_ms", "committing", "cursor", "entries", "is_reading", "topic_id")
+    __slots__ = (
+        "changes",
+        "committed",
+        "committed_ms",
+        "committing",
+        "cursor",
+        "entries",
+        "is_reading",
+        "owner",
+        "topic_id",
+    )
 
     def __init__(self, cursor: Cursor, committed: int | None) -> None:
         self.cursor = cursor
@@ -72,6 +86,7 @@ class Kept:
         """How many messages they were about."""
         self.is_reading = False
         self.topic_id: UUID | None = None
+        self.owner: Owner = DEFAULT_INSTANCE, ""
 
     @property
     def needs_picture(self) -> bool:

@@ -67,6 +67,7 @@ class Shelf:
         elif kept.cursor.next > bounds.end:  # the log has lost its end with the power
             kept = self._set(place, min(kept.cursor.floor, bounds.end), committed)
         kept.topic_id = part.topic.id
+        kept.owner = part.topic.instance, place.group
         if kept.cursor.floor < bounds.start:
             self._drop_below(place, kept, bounds.start)
         return kept
@@ -79,7 +80,7 @@ class Shelf:
 
     def _drop_below(self, place: Place, kept: Kept, start: int) -> None:
         gone = kept.cursor.drop_below(start)
-        self._tally.lost[place.group] += gone
+        self._tally.lost[kept.owner] += gone
         self.count_open(place.group, -gone)
         self._keeping.changed(place, kept)
 

@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from braidmq.core.connections import ClientConnection
 from braidmq.core.desk._pages import Page, PageAsk, Sorts, page_of
-from braidmq.core.groups import ConsumerMemberView, GroupKind, Groups, MemberView
+from braidmq.core.groups import ConsumerMemberView, Groups, MemberView
 from braidmq.core.members import Member, Members
 from braidmq.model import Partition, Topic
 
@@ -134,10 +134,9 @@ class ClientsDesk:
         return sorted(spoken | {KAFKA}) if self._groups.size(group) else sorted(spoken)
 
     def unpausable(self, group: str) -> int:
-        """How many members go on reading although the group is paused: those of Kafka's classic groups, whose reads do
-        not say for whom they are."""
-        view = self._groups.find(group)
-        return len(view.members) if view is not None and view.kind is GroupKind.CLASSIC else 0
+        """How many members go on reading although the group is paused: those of Kafka's classic groups that divide the
+        work in a way of their own."""
+        return self._groups.unpausable(group)
 
     def groups_of_topic(self, topic: str) -> list[str]:
         """Groups with a live member that wants something of the topic."""

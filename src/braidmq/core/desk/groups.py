@@ -32,8 +32,8 @@ from braidmq.store import Catalog
 LOOKS_MAX: Final = 500
 """For how many partitions one page looks how old the next message is."""
 
-PAUSED_FOR: Final = ("http", "kafka (consumer protocol)", "rocketmq", "rocketmq_grpc")
-"""Whose members are given nothing while their group is paused. Kafka's classic members read without saying for whom."""
+PAUSED_FOR: Final = ("http", "kafka", "rocketmq", "rocketmq_grpc")
+"""Whose members are given nothing while their group is paused."""
 
 
 class GroupItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +79,11 @@ class GroupDetail(GroupItem, frozen=True, kw_only=True):
     ]
     redelivered: Annotated[int, Meta(description="Messages that receivers were given again, since the node began.")]
     members_not_paused: Annotated[
-        int, Meta(description="Where it is paused: members that go on reading, those of Kafka's classic protocol.")
+        int,
+        Meta(
+            description="Where it is paused: members that go on reading, as those of Kafka Streams and Connect, which "
+            "divide their work in a way of their own."
+        ),
     ]
 
 
@@ -192,7 +196,7 @@ class GroupsDesk:
             topic_names=[topic.name for topic in self._offsets.topics(name, instance)],
             kept=known.kept is not None,
             paused_for=list(PAUSED_FOR) if _is_paused(group) else [],
-            redelivered=self._cursors.redelivered(name),
+            redelivered=self._cursors.redelivered(name, instance=instance),
             members_not_paused=self._clients.unpausable(name) if _is_paused(group) else 0,
         )
 
@@ -293,7 +297,7 @@ class GroupsDesk:
     def _find(self, name: str, instance: str, picture: Picture) -> _Known:
         if name not in self.names(instance):
             raise _unknown(name, instance)
-        in_flight = sum(view.out for view in self._cursors.views(name))
+        in_flight = self._cursors.counts_out(instance).get(name, 0)
         figure = picture.groups.get((instance, name), NO_GROUP)
         members = self._clients.count(name) if instance == DEFAULT_INSTANCE else 0
         return _Known(name, self._catalog.group(instance, name), members, in_flight, figure)
@@ -301,7 +305,7 @@ class GroupsDesk:
     def _known(self, instance: str, picture: Picture) -> list[_Known]:
         """All, with what is at hand: nothing here costs more than a look into a dictionary for each."""
         members = self._clients.counts() if instance == DEFAULT_INSTANCE else {}
-        out, figures = self._cursors.counts_out(), picture.groups
+        out, figures = self._cursors.counts_out(instance), picture.groups
         return [
             _Known(
                 name,

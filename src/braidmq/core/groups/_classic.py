@@ -12,6 +12,9 @@ All of it happens in one thread, between events: a request, a timer, or the end 
 What a member is told is kept first, and on the way there the group may change: each end of a write looks whether it is
 still wanted. Each new generation is kept before anybody hears of it, and each leave, too. So no number is given twice,
 no member comes back by a restart, and a group that was between two generations then begins anew.
+
+A group that is paused, or goes on, begins a new generation: while it is paused each member is assigned nothing,
+whatever the leader says. Where nobody but the leader can say "nothing", the group does not obey.
 """
 
 import asyncio
@@ -31,6 +34,7 @@ from braidmq.core.groups._words import (
     GroupLimits,
     GroupState,
     GroupView,
+    IdleOf,
     Join,
     Joined,
     Leaver,
@@ -71,7 +75,12 @@ class Home(Protocol):
     clock: Clock
     limits: GroupLimits
     topics_of: TopicsOf
+    idle_of: IdleOf
     draw_id: Callable[[], str]
+
+    def is_paused(self, group: str) -> bool:
+        """Whether its members are to be given nothing."""
+        ...
 
     def keep(self, group: str, rows: Mapping[str, Row]) -> "asyncio.Future[None]":
         """Make these the rows that the group has after a restart. The future ends without error, or with a
@@ -124,7 +133,8 @@ class ClassicGroup:
         group.changed_ms = row.changed_ms
         if group.members:
             is_too_large = len(group.members) > home.limits.members_max
-            group.state = _PREPARING if row.is_rebalancing or is_too_large else _STABLE
+            must_begin_anew = row.is_rebalancing or is_too_large or group._was_changed_meanwhile()
+            group.state = _PREPARING if must_begin_anew else _STABLE
         for member in group.members.values():
             member.session.set(member.session_ms)
         if group.state is _PREPARING:
@@ -344,7 +354,7 @@ class ClassicGroup:
         waiting = member.resync()
         if member.id == self.leader and self._assigned_generation != self.generation:
             self._assigned_generation = self.generation
-            assignments = {member_id: sync.assignments.get(member_id, b"") for member_id in self.members}
+            assignments = self._assignments(sync)
             kept = self._keep(assignments=assignments)
             self._after(kept, partial(self._assignment_kept, self.generation, assignments))
         return waiting
@@ -361,6 +371,11 @@ class ClassicGroup:
             member.assignment = assignments.get(member.id, b"")
             if member.answer_sync(self._synced(member)):
                 member.session.set(member.session_ms)
+
+    def _assignments(self, sync: Sync) -> dict[str, bytes]:
+        if (idle := self._idle) is not None and self._home.is_paused(self.name):
+            return dict.fromkeys(self.members, idle)
+        return {member_id: sync.assignments.get(member_id, b"") for member_id in self.members}
 
     def _has_synced(self, member: Member) -> None:
         self._unsynced.discard(member.id)
@@ -381,6 +396,30 @@ class ClassicGroup:
             member.assignment = b""
             if member.answer_sync(error):
                 member.session.set(member.session_ms)
+
+    # Pausing.
+
+    @property
+    def _idle(self) -> bytes | None:
+        return self._home.idle_of(self.protocol_type or "", self.protocol or "")
+
+    @property
+    def obeys_pause(self) -> bool:
+        """Whether its members can be given nothing."""
+        return self._idle is not None
+
+    def pause_changed(self) -> None:
+        """Its members come together once more. A generation that waits for its assignment hears of it in time."""
+        is_assigned = self.state is _COMPLETING and self._assigned_generation == self.generation
+        if self.obeys_pause and (is_assigned or self.state is _STABLE):
+            self._prepare("it is paused" if self._home.is_paused(self.name) else "it goes on")
+
+    def _was_changed_meanwhile(self) -> bool:
+        """Whether it was paused, or let go on, while nobody was there to tell its members."""
+        if (idle := self._idle) is None:
+            return False
+        are_idle = all(member.assignment == idle for member in self.members.values())
+        return are_idle != self._home.is_paused(self.name)
 
     # Staying and leaving.
 

@@ -35,6 +35,7 @@ from braidmq.core.groups._words import (
     GroupLimits,
     GroupState,
     GroupView,
+    IdleOf,
     Join,
     Joined,
     Leaver,
@@ -111,6 +112,10 @@ def _no_topics(_: bytes) -> frozenset[str] | None:
     return None
 
 
+def _no_idleness(_type: str, _protocol: str) -> bytes | None:
+    return None
+
+
 class Groups:
     """Made by `open`. Any call that changes something may raise StoreFailed besides what it names."""
 
@@ -125,12 +130,14 @@ class Groups:
         clock: Clock,
         draw_id: Callable[[], str],
         topics_of: TopicsOf,
+        idle_of: IdleOf,
         tracer: Tracer,
     ) -> None:
         self.limits = limits
         self.clock = clock
         self.draw_id = draw_id
         self.topics_of = topics_of
+        self.idle_of = idle_of
         self._catalog = catalog
         self._log = log
         self._keeper = keeper
@@ -160,6 +167,7 @@ class Groups:
         clock: Clock | None = None,
         draw_id: Callable[[], str] = lambda: str(uuid.uuid4()),
         topics_of: TopicsOf = _no_topics,
+        idle_of: IdleOf = _no_idleness,
         tracer: Tracer = UNTRACED,
     ) -> "Groups":
         """All groups as they were when the last process ended; members' sessions begin anew."""
@@ -173,6 +181,7 @@ class Groups:
             clock=clock or LoopClock(),
             draw_id=draw_id,
             topics_of=topics_of,
+            idle_of=idle_of,
             tracer=tracer,
         )
         for name, rows in (await keeper.load()).items():
@@ -466,6 +475,11 @@ class Groups:
     def is_paused(self, group: str) -> bool:
         return group in self._paused
 
+    def unpausable(self, group: str) -> int:
+        """How many of its members go on reading although it is paused."""
+        found = self._groups.get(group)
+        return len(found.members) if isinstance(found, ClassicGroup) and not found.obeys_pause else 0
+
     def departed(self, group: str, member_id: str) -> None:
         for told in self._departed:
             told(group, member_id)
@@ -554,15 +568,18 @@ class Groups:
             self._begin(self._pending.forget(change.old.partition_numbers))
 
     def _group_changed(self, change: GroupChanged) -> None:
-        """A group that is paused or goes on is divided anew at its next heartbeat."""
+        """A group that is paused or goes on is divided anew at its members' next heartbeats."""
         kept = change.new or change.old
         if kept is None or kept.instance != DEFAULT_INSTANCE:
             return
+        was_paused = kept.name in self._paused
         is_paused = change.new is not None and change.new.settings.get(CONSUME) == OFF
         (self._paused.add if is_paused else self._paused.discard)(kept.name)
         group = self._groups.get(kept.name)
         if isinstance(group, ConsumerGroup):
             group.topics_changed()
+        elif isinstance(group, ClassicGroup) and is_paused != was_paused:
+            group.pause_changed()
 
     def _begin_sweep(self) -> None:
         self._sweep_timer = self.clock.call_later(self.limits.sweep_ms, self._begin_sweep)

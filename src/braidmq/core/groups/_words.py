@@ -222,3 +222,7 @@ class ConsumerGroupView(NamedTuple):
 
 TopicsOf = Callable[[bytes], frozenset[str] | None]
 """Which topics a member reads, from its metadata in the consumer protocol; None where it cannot be read."""
+
+IdleOf = Callable[[str, str], bytes | None]
+"""The assignment of a member that is to read nothing, in its type of protocol and the protocol that was chosen; None
+where nobody but the members' own leader can write one."""

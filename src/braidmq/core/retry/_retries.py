@@ -137,7 +137,15 @@ class Retries:
         sent = await self._forward(instance, group, message, max(attempts, 0), delay_ms, attempts_max)
         self._counts["brought"] += 1
         if not sent.dead:
-            self._tracer.note(TraceKind.RETRIED, sent.message_id, group=group, value=sent.attempt)
+            topic = await self.retry_topic(group, instance=instance)
+            self._tracer.note(
+                TraceKind.RETRIED,
+                sent.message_id,
+                topic_id=topic.id,
+                topic=topic.name,
+                group=group,
+                value=sent.attempt,
+            )
         return sent
 
     async def retry_topic(self, group: str, *, instance: str = DEFAULT_INSTANCE) -> Topic:

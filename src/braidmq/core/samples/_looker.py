@@ -180,8 +180,9 @@ class Looker:
         committed = {place: seen[1] for place, seen in self._parts.lags.seen.items()}
         for group in self._groups.values():
             group.rate = 0.0
-            trouble, before = ledger.by_group.get(group.name), self._close_ledger.by_group[group.name]
-            if trouble is not None and self._is_first(group):
+            key = group.instance, group.name
+            trouble, before = ledger.by_group.get(key), self._close_ledger.by_group[key]
+            if trouble is not None:
                 group.retries = (trouble.retries - before.retries) * 60 / passed_s
                 group.dead = (trouble.dead - before.dead) * 60 / passed_s
         for place, offset in committed.items():
@@ -190,11 +191,6 @@ class Looker:
                 key = self._instance(place[1]), place[0]
                 self._groups[key].rate += max(offset - before_offset, 0) / passed_s
         self._committed = committed
-
-    def _is_first(self, group: GroupSight) -> bool:
-        """Retries and dead letters are counted by a group's name alone: they are told once, of the default instance
-        where it has a group of that name."""
-        return group.instance == DEFAULT_INSTANCE or (DEFAULT_INSTANCE, group.name) not in self._groups
 
     async def _look_at_topics(self, ledger: Ledger, passed_s: float) -> None:
         topics: dict[tuple[str, str], TopicSight] = {}

@@ -144,10 +144,8 @@ class Telemetry:
         """The cells of all partitions of a topic as one."""
         named: dict[_Name, Cell] = {}
         for key, cell in cells.items():
-            direction, protocol, group, traffic, number, topic = key
-            instance = DEFAULT_INSTANCE
-            if number != OTHERS:
-                instance, topic = self._topic_name(number)
+            direction, protocol, group, traffic, number, place = key
+            instance, topic = place or (self._topic_name(number) if number != OTHERS else (DEFAULT_INSTANCE, ""))
             if not topic.startswith(OWN_TOPIC_PREFIX):
                 name = _Name(instance, topic, group, protocol, traffic, direction)
                 named.setdefault(name, Cell()).add(cell)

@@ -16,10 +16,11 @@ from braidmq.core.counters import Counters
 from braidmq.core.telemetry._ledger import Ledger
 from braidmq.core.timing import Clock
 from braidmq.core.trace import Tracer
-from braidmq.model import PRESSURE_HEADER, TraceKind
+from braidmq.model import DEFAULT_INSTANCE, PRESSURE_HEADER, TraceKind
 from braidmq.model.histogram import bucket_of
 from braidmq.model.telemetry import ACKNOWLEDGED, IN, NORMAL, OUT, PRESSURE
 from braidmq.records import BATCH_HEADER_BYTES, BATCH_OVERHEAD_BYTES, Batch, Record
+from braidmq.store import Catalog
 
 CELLS_MAX: Final = 50_000
 """How many are counted apart in a minute; what is more is counted together, under no name."""
@@ -40,9 +41,9 @@ _HEADERS_BYTES: Final = 1024
 """How much of a record's end is looked at for the mark."""
 
 
-Key = tuple[str, str, str, str, int, str]
-"""What is counted apart: direction, protocol, group, traffic, the partition's number, and, where that is `OTHERS`, the
-topic's name."""
+Key = tuple[str, str, str, str, int, tuple[str, str] | None]
+"""What is counted apart: direction, protocol, group, traffic, the partition's number, and, where that is `OTHERS` and a
+topic is known, its instance and name."""
 
 
 class Cell:
@@ -107,7 +108,7 @@ class Usage:
 
     def _begin(self, key: Key) -> Cell:
         if len(self._cells) >= CELLS_MAX:
-            key = (key[0], key[1], "", key[3], OTHERS, "")
+            key = (key[0], key[1], "", key[3], OTHERS, None)
         return self._cells.setdefault(key, Cell())
 
 
@@ -129,7 +130,7 @@ class Inlet:
         if (usage := self._usage) is None:
             return
         traffic = PRESSURE if is_pressure(batch.data, 0, batch.attributes) else NORMAL
-        cell = usage.cell((IN, self._protocol, "", traffic, number, ""))
+        cell = usage.cell((IN, self._protocol, "", traffic, number, None))
         cell.messages += count
         cell.size_bytes += size_bytes
         cell.times += 1
@@ -139,7 +140,7 @@ class Inlet:
 
     def refused(self, number: int, messages: int) -> None:
         if self._usage is not None:
-            self._usage.cell((IN, self._protocol, "", NORMAL, number, "")).failures += messages
+            self._usage.cell((IN, self._protocol, "", NORMAL, number, None)).failures += messages
 
 
 class Outlet:
@@ -160,7 +161,7 @@ class Outlet:
         if (usage := self._usage) is None:
             return
         traffic = PRESSURE if (PRESSURE_HEADER, b"true") in records[0].headers else NORMAL
-        cell = usage.cell((OUT, self._protocol, group, traffic, number, ""))
+        cell = usage.cell((OUT, self._protocol, group, traffic, number, None))
         cell.messages += len(records)
         cell.size_bytes += size_bytes
         cell.times += 1
@@ -196,7 +197,7 @@ class Outlet:
             elif count > 0 and not attributes & _CONTROL_BIT:
                 if cell is None:
                     traffic = PRESSURE if is_pressure(data, position, attributes) else NORMAL
-                    cell = usage.cell((OUT, self._protocol, "", traffic, number, ""))
+                    cell = usage.cell((OUT, self._protocol, "", traffic, number, None))
                 messages += count
                 if latest_ms >= 0:
                     index = bucket_of(now_ms - latest_ms)
@@ -214,11 +215,12 @@ class Outlet:
 class Overheard:
     """Passes on what services say of messages, and counts what groups acknowledge, send back and give up."""
 
-    __slots__ = ("_tracer", "_usage")
+    __slots__ = ("_catalog", "_tracer", "_usage")
 
-    def __init__(self, tracer: Tracer, usage: Usage) -> None:
+    def __init__(self, tracer: Tracer, usage: Usage, catalog: Catalog) -> None:
         self._tracer = tracer
         self._usage = usage
+        self._catalog = catalog
 
     def note(
         self,
@@ -236,9 +238,9 @@ class Overheard:
     ) -> None:
         """See `Tracer`."""
         if kind is TraceKind.RETRIED:
-            self._usage.cell((ACKNOWLEDGED, "", group, NORMAL, OTHERS, topic)).retries += 1
+            self._trouble(group, topic_id, topic).retries += 1
         elif kind is TraceKind.DEAD_LETTERED:
-            self._usage.cell((ACKNOWLEDGED, "", group, NORMAL, OTHERS, topic)).dead += 1
+            self._trouble(group, topic_id, topic).dead += 1
         self._tracer.note(
             kind,
             message_id,
@@ -255,10 +257,16 @@ class Overheard:
     def note_range(self, kind: TraceKind, group: str, number: int, first: int, until: int, client: str = "") -> None:
         """See `Tracer`."""
         if kind is TraceKind.ACKNOWLEDGED and until > first:
-            cell = self._usage.cell((ACKNOWLEDGED, "", group, NORMAL, number, ""))
+            cell = self._usage.cell((ACKNOWLEDGED, "", group, NORMAL, number, None))
             cell.messages += until - first
             cell.times += 1
         self._tracer.note_range(kind, group, number, first, until, client)
+
+    def _trouble(self, group: str, topic_id: UUID | None, topic: str) -> Cell:
+        """A group is of its topic's instance: groups of one name in two instances are two."""
+        found = None if topic_id is None else self._catalog.topic_by_id(topic_id)
+        instance = DEFAULT_INSTANCE if found is None else found.instance
+        return self._usage.cell((ACKNOWLEDGED, "", group, NORMAL, OTHERS, (instance, topic)))
 
 
 def is_pressure(data: bytes | bytearray | memoryview, position: int, attributes: int) -> bool:

@@ -18,7 +18,7 @@ from braidmq.pipeline.archive._layout import (
 )
 from braidmq.pipeline.archive._lookup import Found
 from braidmq.pipeline.archive._marks import chosen_topics, read_marks, topic_retentions
-from braidmq.pipeline.archive._replay import Replayed, ReplayFailed, replay
+from braidmq.pipeline.archive._replay import Replayed, ReplayFailed, count, replay
 from braidmq.pipeline.archive._search import Searcher, SearchFailed, SearchTimeout, close_searchers, find
 from braidmq.pipeline.archive._sink import ArchiveSink
 
@@ -42,6 +42,7 @@ __all__ = [
     "chosen_topics",
     "close_searchers",
     "compact",
+    "count",
     "expire",
     "find",
     "messages_table",

@@ -102,6 +102,16 @@ def replay(
         archive.close()
 
 
+def count(path: str | Path, *, topic: str, start: datetime | None = None, end: datetime | None = None) -> int:
+    """How many messages a replay of this time would send, from its beginning."""
+    archive = _Archive(path, topic)
+    try:
+        archive.open(_utc(start), _utc(end) or datetime.now(UTC))
+        return archive.total
+    finally:
+        archive.close()
+
+
 def _run(archive: "_Archive", target: "_Target", position: _Position, progress: Progress | None, size: int) -> Replayed:
     already = position.sent
     total = archive.total

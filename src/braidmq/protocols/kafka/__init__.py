@@ -8,7 +8,7 @@ from braidmq.protocols.kafka._listener import KafkaListener
 from braidmq.protocols.kafka._services import KafkaServices, NodeFacts
 from braidmq.protocols.kafka._sessions import FetchSessions
 from braidmq.protocols.kafka._share_sessions import ShareSessions
-from braidmq.protocols.kafka._subscriptions import assigned_partitions, subscribed_topics
+from braidmq.protocols.kafka._subscriptions import assigned_partitions, idle_assignment, subscribed_topics
 
 __all__ = [
     "FetchSessions",
@@ -17,5 +17,6 @@ __all__ = [
     "NodeFacts",
     "ShareSessions",
     "assigned_partitions",
+    "idle_assignment",
     "subscribed_topics",
 ]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from braidmq.model.errors import InvalidFilter, MalformedRequest
 from braidmq.protocols.kafka._filtered_names import read_filtered_name
-from braidmq.protocols.kafka.codec import decode_message
+from braidmq.protocols.kafka.codec import decode_message, encode_message
 from braidmq.protocols.kafka.codec.messages.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
@@ -16,6 +16,10 @@ from braidmq.protocols.kafka.codec.messages.consumer_protocol import (
 
 _VERSION_BYTES = 2
 _FIRST_VERSION = 0
+_CONSUMER = "consumer"
+_PLAIN_ASSIGNORS = frozenset({"range", "roundrobin", "sticky", "cooperative-sticky"})
+"""Whose members take an assignment without anything but partitions in it. Others, as that of Kafka Streams, write there
+for themselves, and fail without."""
 
 
 def subscribed_topics(metadata: bytes) -> frozenset[str] | None:
@@ -34,6 +38,14 @@ def assigned_partitions(assignment: bytes) -> Mapping[str, Sequence[int]]:
     except MalformedRequest:
         return {}
     return {each.topic: tuple(each.partitions) for each in read.assigned_partitions}
+
+
+def idle_assignment(protocol_type: str, protocol: str) -> bytes | None:
+    """What a member is told that is to read nothing; None where its assignor would not know what to make of it."""
+    if protocol_type != _CONSUMER or protocol not in _PLAIN_ASSIGNORS:
+        return None
+    nothing = ConsumerProtocolAssignment(assigned_partitions=[], user_data=None)
+    return bytes(_VERSION_BYTES) + encode_message(nothing, _FIRST_VERSION)
 
 
 def _behind_filter(name: str) -> frozenset[str]:

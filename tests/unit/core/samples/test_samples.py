@@ -69,17 +69,17 @@ async def test_a_ledger_counts_everything_once_whoever_takes_the_minutes() -> No
     usage = Usage(LoopClock())
 
     def count(messages: int) -> None:
-        cell = usage.cell((IN, "kafka", "", NORMAL, 7, ""))
+        cell = usage.cell((IN, "kafka", "", NORMAL, 7, None))
         cell.messages += messages
         cell.size_bytes += 10 * messages
-        usage.cell((ACKNOWLEDGED, "", "billing", NORMAL, -1, "orders")).dead += 1
+        usage.cell((ACKNOWLEDGED, "", "billing", NORMAL, -1, ("retail", "orders"))).dead += 1
 
     count(3)
     usage.take()
     count(4)
     for ledger in (await usage.ledger(), usage.totals()):
         assert dict(ledger.by_protocol) == {(IN, "kafka"): Flow(7, 70)}
-        assert dict(ledger.by_group) == {"billing": Trouble(0, 2)}
+        assert dict(ledger.by_group) == {("retail", "billing"): Trouble(0, 2)}
     assert (await usage.ledger()).by_number[IN, 7] == Flow(7, 70)
     usage.take()
     usage.forget(lambda number: number == 7)
