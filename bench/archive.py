@@ -2,7 +2,8 @@
 
     ./braid bench archive                  all figures but the large search
     ./braid bench archive write search     some of them
-    ./braid bench archive large            finding an id among 20 million rows: needs 10 GB of disk
+    ./braid bench archive large            finding an id among 20 million rows: needs 10 GB of disk, and minutes
+                                           (--built FOLDER keeps what it built)
     ./braid bench archive --write          and put them into docs/benchmarks.md, each in a section of its own
 
 `write` reads a topic of messages of 1 KiB of random bytes, each with an id and a key, into an archive with Bloom
@@ -26,6 +27,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 from confluent_kafka import Producer
@@ -199,9 +201,17 @@ def build(path: str, rows: int) -> list[str]:
     return choice.sample(chosen, min(LOOKUPS, len(chosen)))
 
 
+def built(folder: Path, rows: int) -> tuple[str, list[str]]:
+    """An archive of so many rows in the folder, and some of its ids; one that an earlier run has left there is used."""
+    path, known = folder / f"search-{rows}", folder / f"search-{rows}.json"
+    if not known.exists():
+        shutil.rmtree(path, ignore_errors=True)
+        known.write_bytes(msgspec.json.encode(build(str(path), rows)))
+    return str(path), msgspec.json.decode(known.read_bytes(), type=list[str])
+
+
 def measure_search(folder: Path, rows: int, limit_ms: float) -> list[Figure]:
-    path = str(folder / f"search-{rows}")
-    ids = build(path, rows)
+    path, ids = built(folder, rows)
     found: dict[str, list[float]] = {"id": [], "key": [], "time": []}
     begin = datetime(2026, 1, 1, tzinfo=UTC)
     chance = random.Random(2)
@@ -219,7 +229,6 @@ def measure_search(folder: Path, rows: int, limit_ms: float) -> list[Figure]:
                 began = time.perf_counter()
                 assert searcher.find(**question), "not found"
                 found[kind].append((time.perf_counter() - began) * 1000)
-    shutil.rmtree(path)
     middle = {kind: statistics.median(each) for kind, each in found.items()}
     high = statistics.quantiles(found["id"], n=20)[-1]
     detail = f"p95 {high:.1f} ms; a key {middle['key']:.1f} ms, 100 messages from a time on {middle['time']:.1f} ms"
@@ -296,6 +305,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=LAG_S)
     parser.add_argument("--folder", help="where data goes, for the time of the run")
+    parser.add_argument("--built", type=Path, help="a folder in which archives to search stay for the next run")
     parser.add_argument("--write", action="store_true", help="put the figures into docs/benchmarks.md")
     options = parser.parse_args()
     if unknown := set(options.figures) - {*FIGURES, "large"}:
@@ -304,9 +314,9 @@ def main() -> None:
     figures: dict[str, list[Figure]] = {}
     with place(options.folder) as folder:
         if "search" in chosen:
-            figures["search"] = measure_search(folder, options.rows, SEARCH_MS_MAX)
+            figures["search"] = measure_search(options.built or folder, options.rows, SEARCH_MS_MAX)
         if "large" in chosen:
-            figures["large"] = measure_search(folder, LARGE_ROWS, LARGE_MS_MAX)
+            figures["large"] = measure_search(options.built or folder, LARGE_ROWS, LARGE_MS_MAX)
         if "write" in chosen:
             with our_node(folder, "interval") as node, spark_session() as spark:
                 figures["write"] = measure_write(spark, node, folder, options.records, options.rounds)

@@ -7,7 +7,7 @@ import pyspark
 import pytest
 
 from braidmq.pipeline.errors import InvalidOption
-from braidmq.pipeline.submit import check_reachable, driver_folder, shown, submission
+from braidmq.pipeline.submit import check_reachable, driver_folder, needed_packages, shown, submission
 
 PACK = Path("/shared/braid-environment.tar.gz")
 PROGRAM = Path("/somewhere/_submitted.py")
@@ -93,3 +93,9 @@ def test_the_driver_finds_a_python_where_workers_have_theirs(tmp_path: Path) -> 
 def test_what_is_shown_can_be_typed() -> None:
     text = shown(["/a b/spark-submit", "--conf", "x=y z"], {"JAVA_HOME": "/j"})
     assert text == "env JAVA_HOME=/j '/a b/spark-submit' --conf 'x=y z'"
+
+
+def test_the_pack_has_what_the_pipeline_needs_and_nothing_that_developers_need() -> None:
+    found = needed_packages()
+    assert {"pyspark", "pyarrow", "deltalake", "confluent-kafka", "pandas", "msgspec", "aiokafka", "py4j"} <= found
+    assert not found & {"pytest", "mypy", "ruff", "playwright", "mkdocs-material"}
