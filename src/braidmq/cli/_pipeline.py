@@ -84,6 +84,7 @@ def run(
     kafka: Iterable[str],
     keep: str | None,
     keep_topics: Iterable[str],
+    keep_history: str | None,
 ) -> int:
     """Runs jobs in one session; the exit status. Raises what cannot work."""
     from braidmq.pipeline import session
@@ -101,6 +102,7 @@ def run(
         topics=tuple(name.strip() for name in topics.split(",") if name.strip()),
         kafka=pairs(kafka, "--kafka"),
         retention=retention,
+        keep_history=None if keep_history is None else age(keep_history, "--keep-history"),
     ).checked()
     console = Console(stderr=True)
     with console.status("starting Spark"):
@@ -204,17 +206,18 @@ def jobs_table(jobs: Iterable["JobStatus"]) -> RenderableType:
 
 def submit(place: Place, jobs: str, master: str, conf: Iterable[str], arguments: list[str], *, dry_run: bool) -> int:
     """Packs the environment, says what it runs, and becomes it."""
-    from braidmq.pipeline.submit import PACK, driver_folder, launch, pack, shown, submission
+    from braidmq.pipeline.submit import PACK, check_reachable, driver_folder, launch, pack, shown, submission
 
     root = Path(place.root).absolute()
-    root.mkdir(parents=True, exist_ok=True)
     target = root / PACK
-    if not dry_run:
-        with Console(stderr=True).status(f"packing this environment into {target}"):
-            pack(target)
     told = [jobs, "--bootstrap", place.bootstrap, "--path", str(root), *arguments]
     program = Path(__file__).with_name("_submitted.py")
     command, more = submission(master, target, program, told, conf=pairs(conf, "--conf"))
+    if not dry_run:
+        check_reachable(master)
+        root.mkdir(parents=True, exist_ok=True)
+        with Console(stderr=True).status(f"packing this environment into {target}"):
+            pack(target)
     print(shown(command, more), flush=True)
     if not dry_run:
         launch(command, more, driver_folder(root))

@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from braidmq.pipeline._java import find_java
-from braidmq.pipeline.archive import ArchiveSink
+from braidmq.pipeline.archive import ArchiveSink, ArchiveSource
 from braidmq.pipeline.errors import InvalidOption
 from braidmq.pipeline.source import BraidDataSource
 from braidmq.pipeline.tables import TableSink
@@ -56,7 +56,7 @@ def session(
 
 def register(spark: SparkSession) -> None:
     """Make the sources and sinks of the pipeline known to a session that was made elsewhere."""
-    for source in (BraidDataSource, TableSink, ArchiveSink):
+    for source in (BraidDataSource, TableSink, ArchiveSource, ArchiveSink):
         spark.dataSource.register(source)
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
 

@@ -46,6 +46,9 @@ _STORE_TIME_AT: Final = 9
 _TIME_MAX_MS: Final = 253_402_300_799_999
 """The last millisecond of the year 9999, the last that Spark shows."""
 CODEC_BITS: Final = 0x07
+_BITS: Final = 32
+"""How many names of headers are told apart by the bits of a number: the other half of it is for their sum."""
+_OFFSET_MAX: Final = 2**31 - 1
 _TRACE_PARENT: Final = r"^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}"
 
 
@@ -291,7 +294,7 @@ class Chunk:
 
     def _by_piece(self, texts: Sequence[str], kind: pa.DataType) -> pa.Array:
         if len(distinct := list(dict.fromkeys(texts))) == 1:
-            return pa.repeat(pa.scalar(distinct[0], kind), self.rows)
+            return _repeated(distinct[0].encode(), self.rows, kind)
         numbers = {text: number for number, text in enumerate(distinct)}
         return _of_few(distinct, np.array([numbers[text] for text in texts])[self.piece_of_row])
 
@@ -456,11 +459,30 @@ def _read_headers(
 
 def _without_repeats(headers: _Headers) -> Integers:
     """The places of the headers that stay when a name may come only once in a row: the last."""
-    if len(headers.rows) < 2:
+    if not _has_repeats(headers):
         return np.arange(len(headers.rows))
     pairs = headers.rows * len(headers.names) + headers.codes
     _, last_from_behind = np.unique(pairs[::-1], return_index=True)
     return np.sort(len(pairs) - 1 - last_from_behind)
+
+
+def _has_repeats(headers: _Headers) -> bool:
+    """Names are counted in the bits of a number for each row: where one comes twice, the sum is not the union."""
+    if len(headers.rows) < 2:
+        return False
+    if len(headers.names) > _BITS:
+        return True  # they may, and whoever asks looks closer
+    bits = np.left_shift(1, headers.codes)
+    begins = np.flatnonzero(np.diff(headers.rows, prepend=-1))
+    return not np.array_equal(np.add.reduceat(bits, begins), np.bitwise_or.reduceat(bits, begins))
+
+
+def _repeated(text: bytes, count: int, kind: pa.DataType) -> pa.Array:
+    """The same text for all rows, without a loop: some ten times as fast as `pa.repeat`."""
+    if count * len(text) > _OFFSET_MAX:
+        return pa.repeat(pa.scalar(text.decode(), kind), count)
+    edges = np.arange(count + 1, dtype=np.int32) * np.int32(len(text))
+    return pa.Array.from_buffers(kind, count, [None, pa.py_buffer(edges), pa.py_buffer(text * count)])
 
 
 def _spans(buffer: bytes | bytearray, starts: Integers, sizes: Integers) -> pa.Array:

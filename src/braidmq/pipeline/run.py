@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,7 +26,7 @@ from braidmq.pipeline.audit import audit
 from braidmq.pipeline.errors import InvalidOption, TopicMissing
 from braidmq.pipeline.jobs import Sources
 from braidmq.pipeline.status import JobState, JobStatus, write_status
-from braidmq.pipeline.tables import Table, TableError
+from braidmq.pipeline.tables import Compacted, FileDamaged, Table, TableError
 
 JOBS: Final = ("archive", "trace", "usage", "audit", "dlq", "lag")
 TICK_S: Final = 1.0
@@ -48,6 +49,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The topics to archive; none means those whose setting says so."""
     kafka: dict[str, str] = {}
     retention: Retention = Retention()
+    keep_history: timedelta | None = None
+    """How long samples and tables by the minute are kept; None is for ever."""
 
     @property
     def archive_path(self) -> str:
@@ -55,7 +58,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sources(self) -> Sources:
-        return Sources(bootstrap=self.bootstrap, root=self.root, kafka=self.kafka)
+        return Sources(bootstrap=self.bootstrap, root=self.root, kafka=self.kafka, keep=self.keep_history)
 
     def checked(self) -> "Plan":
         """Raises InvalidOption for a job that there is not, or a place of tables that they cannot be in."""
@@ -81,6 +84,7 @@ class Driver:
         self._failures: dict[str, int] = {}
         self._due_s: dict[str, float] = dict.fromkeys(plan.jobs, 0.0)
         self._archived: list[str] = []
+        self._archived_before = 0
         self._chores = ThreadPoolExecutor(1, thread_name_prefix="chores")
         self._chore: Future[str] | None = None
         self._chore_of = ""
@@ -123,7 +127,7 @@ class Driver:
             raise _NothingToDo(
                 "no topic is to be archived: set braid.archive of a topic to on or required, or name topics"
             )
-        total = self._backlog(topics)
+        before, total = self._archived_rows(), self._backlog(topics)
         query = archive.start(
             self._spark,
             bootstrap=self._plan.bootstrap,
@@ -133,11 +137,16 @@ class Driver:
             kafka=self._plan.kafka,
         )
         while query.isActive:
-            yield _rows_of(query), total
-            time.sleep(TICK_S / 4)
+            yield self._archived_rows() - before, total
+            time.sleep(TICK_S)
         query.awaitTermination()  # raises what ended it
         archive.refresh_marks(self._plan.archive_path, self._plan.bootstrap, kafka=self._plan.kafka)
-        yield max(_rows_of(query), 0), total
+        yield self._archived_rows() - before, total
+
+    def _archived_rows(self) -> int:
+        """How many offsets the archive covers. The table is asked, since of Spark's rows each is the work of a task."""
+        intervals = archive.messages_table(self._plan.archive_path).state(archive.APP).covered.intervals.values()
+        return sum(end - start for found in intervals for start, end in found)
 
     def _backlog(self, topics: list[str]) -> int:
         """About how many messages are to be archived. Raises BrokerUnreachable."""
@@ -204,6 +213,8 @@ class Driver:
         if not self._archived:
             raise _NothingToDo("no topic is to be archived: set braid.archive of a topic to on or required")
         self._due_s["archive"] = time.monotonic() + LOOK_S
+        self._archived_before = self._archived_rows()
+        self._tell("archive", batch=-1, rows=0, rows_per_s=0.0)
         return archive.start(
             self._spark,
             bootstrap=self._plan.bootstrap,
@@ -221,11 +232,21 @@ class Driver:
         progress = query.lastProgress
         if progress is not None:
             self._failures.pop(name, None)
-            rate = progress.processedRowsPerSecond or 0.0
-            self._tell(name, batch=progress["batchId"], rows_per_s=rate, rows=_rows_of(query))
+            if name == "archive":
+                self._tell_archived(progress.batchId, progress.batchDuration / 1000)
+            else:
+                rate = progress.processedRowsPerSecond or 0.0
+                self._tell(name, batch=progress["batchId"], rows_per_s=rate, rows=_rows_of(query))
         if name == "archive" and now_s >= self._due_s[name]:
             self._due_s[name] = now_s + LOOK_S
             self._follow_topics(query)
+
+    def _tell_archived(self, batch: int, seconds: float) -> None:
+        told = self._status["archive"]
+        if batch == told.batch:
+            return
+        rows = self._archived_rows() - self._archived_before
+        self._tell("archive", batch=batch, rows=rows, rows_per_s=max(rows - told.rows, 0) / max(seconds, 0.001))
 
     def _follow_topics(self, query: StreamingQuery) -> None:
         """Topics that are to be archived from now on, or no longer, mean another query."""
@@ -284,17 +305,28 @@ class Driver:
             self._tell(name, detail=_first_line(error), **({"state": JobState.FAILED} if name == "audit" else {}))
 
     def _tidy(self) -> str:
-        removed = jobs.tidy(self._plan.sources)
-        if "archive" in self._plan.jobs and Table.exists(archive.Folders(self._plan.archive_path).messages):
-            return self._tidy_archive()
-        return f"{removed} files that were replaced are removed"
-
-    def _tidy_archive(self) -> str:
-        path = self._plan.archive_path
-        compacted = archive.compact(path)
-        expired = archive.expire(path, self._retention())
-        archive.tidy(path)
-        return f"{compacted.files_before} files became {compacted.files_after}; {expired.rows} rows are over"
+        """All of it, also where a file is damaged; then that is what is told."""
+        sources, path = self._plan.sources, self._plan.archive_path
+        chores: list[Callable[[], str]] = [
+            lambda: _said(jobs.compact_tables(sources)),
+            lambda: f"{jobs.expire(sources)} files of history are over",
+            lambda: f"{jobs.tidy(sources)} that were replaced are removed",
+        ]
+        if "archive" in self._plan.jobs and Table.exists(archive.Folders(path).messages):
+            chores += [
+                lambda: f"archive: {_said(archive.compact(path))}",
+                lambda: f"{archive.expire(path, self._retention()).rows} rows are over",
+                lambda: f"{len(archive.tidy(path))} files that were replaced are removed",
+            ]
+        told, damage = [], None
+        for chore in chores:
+            try:
+                told.append(chore())
+            except FileDamaged as error:
+                damage = error
+        if damage is not None:
+            raise damage
+        return "; ".join(told)
 
     def _retention(self) -> archive.Retention:
         """What the command named counts first, then what topics say themselves."""
@@ -322,6 +354,10 @@ class _NothingToDo(BraidError):
     """The job has nothing to work on."""
 
     code = "nothing_to_do"
+
+
+def _said(compacted: Compacted | archive.Compaction) -> str:
+    return f"{compacted.files_before} files became {compacted.files_after}"
 
 
 def _job(name: str) -> Any:

@@ -7,10 +7,16 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.datasource import EqualTo, Filter, In
 from pyspark.testing import assertDataFrameEqual
 
 from braidmq.pipeline.columns import MESSAGE
-from pipeline_support import LIMIT_S, Broker, told_ranges, values
+from braidmq.pipeline.source import read_options
+from braidmq.pipeline.source._batch import BraidReader
+from braidmq.pipeline.source._cluster import Cluster, Place
+from braidmq.pipeline.source._options import Connection
+from braidmq.pipeline.source._ranges import Task
+from pipeline_support import LIMIT_S, Broker, other_kafka, told_ranges, values
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -153,6 +159,54 @@ def test_a_filter_gives_the_same_rows_whoever_applies_it(
     frame = broker.read(spark, filtered_topic, columns="partition,offset,tag,key,store_time,value,topic")
     kept_in_memory = spark.createDataFrame(frame.collect(), frame.schema)
     assertDataFrameEqual(frame.where(condition), kept_in_memory.where(condition))
+
+
+@pytest.mark.parametrize(
+    ("filters", "through"),
+    [
+        ([EqualTo(("tag",), "a b||c")], "?tag=a%20b%7C%7Cc"),
+        ([In(("tag",), ("a", None, "b"))], "?tag=a||b"),
+        ([EqualTo(("key",), b"k\xff")], "?key=k%FF"),
+        ([EqualTo(("message_id",), "x")], ""),
+        ([EqualTo(("tag",), "")], ""),
+        ([EqualTo(("tag",), "\ufffd")], ""),
+        ([In(("tag",), tuple("x" * 50 + str(number) for number in range(90)))], ""),
+    ],
+)
+def test_a_node_leaves_messages_out_itself_where_it_can(
+    any_broker: Broker, filters: list[Filter], through: str
+) -> None:
+    """Kafka knows no filters, and is not asked to."""
+    topic = any_broker.topic()
+    any_broker.send(topic, ["x"])
+    given = {"bootstrap": any_broker.bootstrap, "topics": topic}
+    is_node = any_broker.bootstrap != other_kafka()
+    for ranges in (False, True):
+        reader = BraidReader(read_options(given | {"ranges": str(ranges).lower()}), MESSAGE)
+        assert list(reader.pushFilters(filters)) == filters, "Spark looks, too"
+        (task,) = reader.partitions()
+        assert isinstance(task, Task)
+        assert task.through == (through if is_node and not ranges else "")
+
+
+def test_what_the_node_leaves_out_does_not_come_over_the_wire(broker: Broker) -> None:
+    topic = broker.topic()
+    producer = broker.producer(linger_ms=50)
+    for number in range(2000):
+        tag = b"rare" if number % 500 == 0 else b"often"
+        producer.produce(topic, b"x" * 1000, headers=[("TAGS", tag), ("n", b"%d" % number)], partition=0)
+    assert producer.flush(LIMIT_S) == 0
+    reader = BraidReader(read_options({"bootstrap": broker.bootstrap, "topics": topic}), MESSAGE)
+    reader.pushFilters([EqualTo(("tag",), "rare")])
+    (task,) = reader.partitions()
+    assert isinstance(task, Task)
+    cluster = Cluster(Connection(broker.bootstrap, {}), read_committed=True)
+    place = Place(f"{topic}{task.through}", 0)
+    sizes = [fetched.end - fetched.start for fetched in cluster.end_fetch(cluster.begin_fetch({place: 0}))]
+    cluster.close()
+    assert sum(sizes) < 50_000
+    rows = [row for batch in reader.read(task) for row in batch.select(["topic", "offset", "tag"]).to_pylist()]
+    assert rows == [{"topic": topic, "offset": offset, "tag": "rare"} for offset in (0, 500, 1000, 1500)]
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import pytest
 from archive_support import TIME, Archived, row
 from braidmq.pipeline.archive import Folders, Retention, compact, expire, find, tidy
 from braidmq.pipeline.archive._lookup import Lookup, Question
-from braidmq.pipeline.archive._sink import FileDamaged
 from braidmq.pipeline.audit import audit
+from braidmq.pipeline.tables import FileDamaged
 
 LATER = TIME + timedelta(hours=2)
 

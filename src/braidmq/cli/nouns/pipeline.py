@@ -35,6 +35,9 @@ def pipeline_run(
     keep_topic: Annotated[
         list[str] | None, typer.Option(metavar="TOPIC=AGE", help="The same for one topic; repeatable.")
     ] = None,
+    keep_history: Annotated[
+        str | None, typer.Option(metavar="AGE", help="How long history by the minute is kept, such as 90d.")
+    ] = None,
     kafka: KafkaSets = None,
     data: Data = None,
     config: ConfigFile = None,
@@ -56,6 +59,7 @@ def pipeline_run(
             kafka=kafka or [],
             keep=keep,
             keep_topics=keep_topic or [],
+            keep_history=keep_history,
         )
     )
 

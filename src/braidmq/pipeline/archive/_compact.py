@@ -1,24 +1,30 @@
-"""Compaction: the many small files of closed hours become few large ones, sorted, with the same rows.
+"""Compaction of the archive: as any table's, for the hours that are over by the messages' own times, with the index.
 
-The commit says that no row has changed, so that it never stands in the way of the archive job's own. Rows are rewritten
-in Spark's tasks where a session is given, else here.
+Rows are rewritten in Spark's tasks where a session is given, else here.
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
-from typing import Final
+from datetime import datetime
 
 import msgspec
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from braidmq.pipeline import tables
 from braidmq.pipeline.archive._index import merge_segments
 from braidmq.pipeline.archive._layout import Folders
 from braidmq.pipeline.archive._rewriting import Rewritten, discard, read_file, write_rows
-from braidmq.pipeline.tables import FilesGone, LiveFile, Table
-
-APP: Final = "compact"
-TARGET_BYTES: Final = 128 * 1024 * 1024
+from braidmq.pipeline.tables import (
+    COMPACT_APP,
+    TARGET_BYTES,
+    Compacted,
+    FileDamaged,
+    FilesGone,
+    LiveFile,
+    Table,
+    hour_of,
+    small_groups,
+)
 
 
 class Compaction(msgspec.Struct, frozen=True):
@@ -38,47 +44,42 @@ class _Group(msgspec.Struct, frozen=True):
 def compact(
     path: str, *, spark: SparkSession | None = None, now: datetime | None = None, target_bytes: int = TARGET_BYTES
 ) -> Compaction:
-    """Rewrites the files of the hours that are over. A file that is damaged stops it: FileDamaged."""
+    """Rewrites the files of the hours that are over, of the messages and of the quarantine. Files that stand beside a
+    damaged one are left as they are, and the others are done before that is said: FileDamaged."""
     folders = Folders(path)
     table = Table.open(folders.messages)
-    moment = (now or datetime.now(UTC)).replace(minute=0, second=0, microsecond=0)
-    groups = [_Group(path, files) for files in _groups(table.files(), moment, target_bytes)]
-    before, after, rows = 0, 0, 0
-    for group, rewritten in _rewritten(spark, groups):
-        try:
-            table.replace(rewritten.files, remove=group.files, app=APP, data_change=False, kind="compact")
-        except FilesGone:
-            # Retention was first: what it left is compacted the next time.
-            discard(folders, rewritten)
-            continue
-        before += len(group.files)
-        after += len(rewritten.files)
-        rows += sum(file.rows for file in group.files)
+    closed = [file for file in table.files() if file.high["store_time"] < hour_of(now)]
+    found = small_groups(closed, lambda file: file.low["store_time"], target_bytes)
+    done, damage = Compacted(), ""
+    for group, rewritten in _rewritten(spark, [_Group(path, files) for files in found]):
+        damage = damage or rewritten.damage
+        if not rewritten.damage:
+            done += _committed(folders, table, group, rewritten)
     merged = merge_segments(folders.index, [file.path for file in table.files()])
-    return Compaction(before, after, rows, merged)
+    if Table.exists(folders.quarantine):
+        done += tables.compact(Table.open(folders.quarantine), now=now, target_bytes=target_bytes)
+    if damage:
+        raise FileDamaged(damage)
+    return Compaction(done.files_before, done.files_after, done.rows, merged)
 
 
-def _groups(files: Sequence[LiveFile], before: datetime, target_bytes: int) -> Iterator[list[LiveFile]]:
-    """Files of one partition that are small and of closed hours, in the order of time, up to the target's size."""
-    closed = [file for file in files if file.high["store_time"] < before and file.size < target_bytes // 2]
-    partitions: dict[tuple[object, ...], list[LiveFile]] = {}
-    for file in closed:
-        partitions.setdefault(tuple(file.partition.values()), []).append(file)
-    for members in partitions.values():
-        group: list[LiveFile] = []
-        for file in sorted(members, key=lambda each: (each.low["store_time"], each.path)):
-            if group and sum(each.size for each in group) + file.size > target_bytes:
-                yield from [group] if len(group) > 1 else []
-                group = []
-            group.append(file)
-        if len(group) > 1:
-            yield group
+def _committed(folders: Folders, table: Table, group: _Group, rewritten: Rewritten) -> Compacted:
+    try:
+        table.replace(rewritten.files, remove=group.files, app=COMPACT_APP, data_change=False, kind="compact")
+    except FilesGone:
+        # Retention was first: what it left is compacted the next time.
+        discard(folders, rewritten)
+        return Compacted()
+    return Compacted(len(group.files), len(rewritten.files), sum(file.rows for file in group.files))
 
 
 def _rewrite(group: _Group) -> Rewritten:
     folders = Folders(group.path)
     table = Table.open(folders.messages)
-    rows = pa.concat_tables([read_file(folders.messages, file) for file in group.files])
+    try:
+        rows = pa.concat_tables([read_file(folders.messages, file) for file in group.files])
+    except FileDamaged as error:
+        return Rewritten(damage=error.message)
     return write_rows(folders, table.layout, rows)
 
 

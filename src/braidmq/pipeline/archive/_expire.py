@@ -67,7 +67,7 @@ def expire(path: str, retention: Retention, *, now: datetime | None = None) -> E
         runs, kept = _split(folders, file, retention, moment)
         if not runs:
             continue
-        rewritten = Rewritten([], None) if kept is None else write_rows(folders, table.layout, kept)
+        rewritten = Rewritten() if kept is None else write_rows(folders, table.layout, kept)
         try:
             table.replace(rewritten.files, remove=[file], app=APP, kind="expire", notes={"expired": runs})
         except FilesGone:

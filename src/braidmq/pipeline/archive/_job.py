@@ -5,40 +5,21 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as f
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from braidmq.pipeline.archive._layout import APP, BUCKETS, Folders, messages_table, quarantine_table
+from braidmq.pipeline.archive._layout import APP, Folders, messages_table, quarantine_table
 from braidmq.pipeline.archive._marks import chosen_topics, set_marks
 from braidmq.pipeline.archive._sink import FORMAT, KAFKA_PREFIX
-from braidmq.pipeline.columns import SCHEMA_VERSION
+from braidmq.pipeline.archive._source import FORMAT as SOURCE
 from braidmq.pipeline.errors import BrokerUnreachable, InvalidOption
-from braidmq.pipeline.tables import RANGE_OFFSET, REASON, settle_quarantine
+from braidmq.pipeline.tables import settle_quarantine
 
 QUERY: Final = "archive"
 TRIGGER: Final = "30 seconds"
 ONCE: Final = "once"
 ROWS_PER_BATCH: Final = 2_000_000
-_EARLIEST: Final = "2000-01-01"
 _INTERVAL: Final = re.compile(r"\d+ (milliseconds?|seconds?|minutes?|hours?)")
-
-
-def prepared(messages: DataFrame) -> DataFrame:
-    """Messages as the archive keeps them: with their day, their bucket, a checksum of the body, and, where they are not
-    fit for the table, the reason. A time that no broker can have stored it at would open a folder for each odd day."""
-    early = f.col("store_time") < f.lit(_EARLIEST).cast("timestamp")
-    late = f.col("store_time") > f.current_timestamp() + f.expr("INTERVAL 1 DAY")
-    reason = f.when(early, "store time before 2000").when(late, "store time in the future")
-    return messages.withColumns(
-        {
-            "day": f.to_date("store_time"),
-            "bucket": (f.crc32(f.concat_ws("\0", "instance", "topic").cast("binary")) % BUCKETS).cast("int"),
-            "body_crc": f.crc32("value"),
-            "schema_ver": f.lit(SCHEMA_VERSION),
-            REASON: f.when(f.col("offset") != RANGE_OFFSET, reason),
-        }
-    )
 
 
 def start(
@@ -72,19 +53,17 @@ def start(
     known = {name: run.resumes[name] for name in chosen if name in run.resumes}
     passed = {f"{KAFKA_PREFIX}{name}": value for name, value in settings.items()}
     frame = (
-        spark.readStream.format("braid")
+        spark.readStream.format(SOURCE)
         .options(bootstrap=bootstrap, topics=",".join(chosen), ranges="true", maxRowsPerBatch=str(rows_per_batch))
         .options(startingOffsets=msgspec.json.encode(known).decode() if known else "earliest")
-        .options(failOnDataLoss=str(fail_on_data_loss).lower(), **passed)
+        .options(failOnDataLoss=str(fail_on_data_loss).lower(), archive=path, **passed)
         .load()
     )
     writer = (
-        prepared(frame)
-        .writeStream.queryName(QUERY)
+        frame.writeStream.queryName(QUERY)
         .format(FORMAT)
         .options(**run.options(), **passed)
-        .options(path=str(table.path), quarantine=str(quarantine.path), archive=path, bootstrap=bootstrap)
-        .options(ranges="true", holes=str(not fail_on_data_loss).lower())
+        .options(archive=path, bootstrap=bootstrap, holes=str(not fail_on_data_loss).lower())
         .option("checkpointLocation", run.checkpoint)
     )
     timed = writer.trigger(availableNow=True) if trigger == ONCE else writer.trigger(processingTime=trigger)

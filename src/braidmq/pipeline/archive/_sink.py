@@ -1,4 +1,5 @@
-"""The sink `braid-archive`: a table of messages, with an index, and marks that move only after all is safe."""
+"""The sink `braid-archive`: what the tasks of `braid-archive-files` wrote becomes part of the table, and marks move
+only after all is safe."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -8,11 +9,19 @@ import structlog
 from pyspark.sql.datasource import DataSource, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from braidmq.pipeline.archive._index import write_for_files
-from braidmq.pipeline.archive._layout import LOOKED_UP, Folders
+from braidmq.pipeline.archive._layout import messages_table, quarantine_table
 from braidmq.pipeline.archive._marks import set_marks
+from braidmq.pipeline.archive._source import read_written
 from braidmq.pipeline.errors import BrokerUnreachable
-from braidmq.pipeline.tables import TableError, TableStreamWriter, Written, file_checksum, named_checksum
+from braidmq.pipeline.tables import (
+    FileDamaged,
+    SinkOptions,
+    TableStreamWriter,
+    Writing,
+    Written,
+    file_checksum,
+    named_checksum,
+)
 
 FORMAT: Final = "braid-archive"
 KAFKA_PREFIX: Final = "kafka."
@@ -20,21 +29,15 @@ KAFKA_PREFIX: Final = "kafka."
 _log = structlog.get_logger(__name__)
 
 
-class FileDamaged(TableError):
-    """A file was read back, and is not what was written."""
-
-    code = "file_damaged"
-
-
 class ArchiveStreamWriter(TableStreamWriter):
-    """Writes as any table is written. Then: files are read back, and the marks follow the table."""
+    """Commits as any table is committed to. Before that files are read back, and then the marks follow the table."""
+
+    def __init__(self, options: SinkOptions) -> None:
+        path = options.text("archive")
+        super().__init__(Writing(options, messages_table(path), quarantine_table(path)))
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
-        task = self.writing.task(LOOKED_UP)
-        written = task.run(iterator)
-        folder = Folders(self.writing.options.text("archive")).index
-        write_for_files(folder, ((file.path, columns) for file, columns in task.writer.kept))
-        return written
+        return read_written(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         for file in Written.of_all(messages).files:
@@ -61,12 +64,12 @@ class ArchiveStreamWriter(TableStreamWriter):
 
 
 class ArchiveSink(DataSource):
-    """Has the options of `braid-table`, and: `archive` is the archive's folder, `bootstrap` and `kafka.*` are where the
-    marks go."""
+    """`archive` is the archive's folder, `bootstrap` and `kafka.*` are where the marks go; `app`, `epoch`, `lineage`
+    and `holes` are those of `braid-table`."""
 
     @classmethod
     def name(cls) -> str:
         return FORMAT
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> ArchiveStreamWriter:  # noqa: ARG002, N802
-        return ArchiveStreamWriter(self.options, schema)
+        return ArchiveStreamWriter(SinkOptions(self.options))

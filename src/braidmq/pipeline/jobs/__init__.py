@@ -8,6 +8,7 @@ a table of results is a function of the samples, and doing it twice changes noth
 """
 
 from braidmq.pipeline.jobs import dlq, lag, trace, usage
-from braidmq.pipeline.jobs._ingest import Outcome, Sources, tidy
+from braidmq.pipeline.jobs._ingest import Outcome, Sources
+from braidmq.pipeline.jobs._upkeep import compact_tables, expire, tidy
 
-__all__ = ["Outcome", "Sources", "dlq", "lag", "tidy", "trace", "usage"]
+__all__ = ["Outcome", "Sources", "compact_tables", "dlq", "expire", "lag", "tidy", "trace", "usage"]

@@ -25,8 +25,6 @@ from braidmq.pipeline.tables._ranges import RANGE_PROTOCOL
 CHECKPOINTS: Final = "_checkpoints"
 ROWS_PER_BATCH: Final = 200_000
 TRIGGER_S: Final = 60
-RESULTS_LAG: Final = timedelta(days=1)
-"""Results of a day are made anew every minute: what they were before is kept only for who is reading it."""
 DAY: Final = "day"
 SOURCE_COLUMNS: Final = ("topic", "partition", "offset", "store_time", "protocol", "value")
 """What every table of rows as they came has of the source; the offset, protocol and value are how ranges come along."""
@@ -40,6 +38,13 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
     """The folder of all tables; each job has its own below it."""
     kafka: dict[str, str] = {}
     """Settings of librdkafka, such as `security.protocol`."""
+    keep: timedelta | None = None
+    """How long samples and tables by the minute are kept, in whole days; None is for ever."""
+
+    def is_over(self, day: date, now: datetime) -> bool:
+        """Whether samples of this day are kept no longer: then nothing is made of them anew."""
+        end = datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(days=1)
+        return self.keep is not None and end <= now - self.keep
 
     def table(self, name: str) -> str:
         return str(Path(self.root) / name)
@@ -163,8 +168,10 @@ class _Work:
             days = sorted(row[DAY] for row in fit.select(DAY).distinct().collect())
         finally:
             frame.unpersist()
-        if days:
-            self._ingest.derive(frame.sparkSession, self._sources, days)
+        # What comes late for a day whose other samples are gone must not take the place of what was made of them.
+        now = datetime.now(UTC)
+        if due := [day for day in days if not self._sources.is_over(day, now)]:
+            self._ingest.derive(frame.sparkSession, self._sources, due)
 
 
 def read_days(spark: SparkSession, path: str, days: Sequence[date]) -> DataFrame:
@@ -178,18 +185,6 @@ def read_days(spark: SparkSession, path: str, days: Sequence[date]) -> DataFrame
             rows = spark.read.schema(schema).parquet(*paths).withColumn(DAY, f.lit(day).cast("date"))
             found = found.unionByName(rows.select(*schema.names))
     return found
-
-
-def tidy(sources: Sources, *, lag: timedelta = RESULTS_LAG) -> int:
-    """Removes files of the jobs' tables that were replaced, or never became part of one, at least so long ago, and cuts
-    the tables' logs. Gives how many files there were."""
-    removed = 0
-    for folder in sorted(Path(sources.root).iterdir()):
-        if folder.is_dir() and Table.exists(folder):
-            table = Table.open(folder)
-            removed += len(table.vacuum(lag))
-            table.trim()
-    return removed
 
 
 def newest(frame: DataFrame) -> datetime | None:

@@ -20,9 +20,11 @@ from pyspark.sql.types import StructType
 from braidmq.pipeline.columns import MESSAGE
 from braidmq.pipeline.source._batch import BraidReader
 from braidmq.pipeline.source._cluster import Cluster
-from braidmq.pipeline.source._options import read_connection, read_options
+from braidmq.pipeline.source._options import Options, read_connection, read_options
 from braidmq.pipeline.source._stream import BraidStreamReader
 from braidmq.pipeline.source._writing import BraidStreamWriter, BraidWriter, read_sink
+
+__all__ = ["BraidDataSource", "BraidStreamReader", "Options", "reachable_topics", "read_options"]
 
 
 def reachable_topics(bootstrap: str, limit_s: float = 5.0) -> int:

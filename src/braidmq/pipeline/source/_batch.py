@@ -1,6 +1,6 @@
 """`spark.read.format("braid")`: what the topics hold now, once."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
@@ -9,7 +9,7 @@ from braidmq.pipeline.source._cluster import Cluster, Place
 from braidmq.pipeline.source._fetching import read_ranges, worker_cluster
 from braidmq.pipeline.source._filters import Filters
 from braidmq.pipeline.source._options import EARLIEST, LATEST, Options
-from braidmq.pipeline.source._ranges import Task, checked, existing, resolved, tasks
+from braidmq.pipeline.source._ranges import Range, Task, checked, existing, resolved, tasks
 
 
 class BraidReader(DataSourceReader):
@@ -32,10 +32,18 @@ class BraidReader(DataSourceReader):
         try:
             places = self._filters.places(existing(cluster, options))
             ranges = checked(cluster, self._wanted(cluster, places), options, compacted=options.with_ranges)
+            through = self._through(cluster, ranges)
         finally:
             cluster.close()
-        planned: list[InputPartition] = list(tasks(ranges, options.rows_per_task))
+        planned: list[InputPartition] = list(tasks(ranges, options.rows_per_task, through))
         return planned or [Task([])]
+
+    def _through(self, cluster: Cluster, ranges: Sequence[Range]) -> str:
+        """The filter that the server applies: none where all offsets are accounted for, or where it knows no filters,
+        as Kafka does not."""
+        through = "" if self._options.with_ranges else self._filters.through()
+        topics = {each.place.topic for each in ranges} if through else set()
+        return through if topics and all(cluster.has(f"{topic}{through}") for topic in topics) else ""
 
     def _wanted(self, cluster: Cluster, places: list[Place]) -> dict[Place, tuple[int, int]]:
         options = self._options
@@ -62,4 +70,7 @@ class BraidReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Task)
         options = self._options
-        return read_ranges(worker_cluster(options), partition.ranges, options, self._schema, self._filters.row_filter())
+        row_filter = self._filters.row_filter()
+        return read_ranges(
+            worker_cluster(options), partition.ranges, options, self._schema, row_filter, partition.through
+        )

@@ -98,6 +98,13 @@ class Cluster:
         """The partitions of these topics that exist, or of all topics that are not the brokers' own."""
         return self._retried(lambda: self._partitions(topics))
 
+    def has(self, topic: str) -> bool:
+        """Whether there is such a topic, or the brokers understand its name as one."""
+        try:
+            return bool(self.partitions([topic]))
+        except ReadFailed:
+            return False
+
     def offsets(self, times: Mapping[Place, int]) -> dict[Place, int]:
         """For each partition the first offset of this time or later: the start with EARLIEST, the end (of what is
         committed, if only that is read) with LATEST. -1 where nothing is so late, or there is no such partition."""

@@ -90,14 +90,20 @@ class Progress:
 
 
 def read_ranges(
-    cluster: Cluster, ranges: Sequence[Range], options: Options, schema: pa.Schema, row_filter: RowFilter | None
+    cluster: Cluster,
+    ranges: Sequence[Range],
+    options: Options,
+    schema: pa.Schema,
+    row_filter: RowFilter | None,
+    through: str = "",
 ) -> Iterator[pa.RecordBatch]:
-    """All messages of the ranges, and then, where the options ask for it, a row for each that says what was there.
+    """All messages of the ranges, and then, where the options ask for it, a row for each that says what was there. The
+    server leaves out what does not pass the filter that `through` spells behind the topics' names.
 
     Raises DataLost, ReadFailed, BrokerUnreachable.
     """
     all_progress = [Progress(each) for each in ranges]
-    for answered in _answers(cluster, all_progress, options):
+    for answered in _answers(cluster, all_progress, options, through):
         for pieces in _groups(answered):
             try:
                 rows = decode(pieces, schema, row_filter)
@@ -123,9 +129,11 @@ def _groups(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
         yield group
 
 
-def _answers(cluster: Cluster, all_progress: Sequence[Progress], options: Options) -> Iterator[list[Piece]]:
+def _answers(
+    cluster: Cluster, all_progress: Sequence[Progress], options: Options, through: str
+) -> Iterator[list[Piece]]:
     """The batches of one answer after the other. They lie in the buffer that the next answer is received into."""
-    pending = {each.wanted.place: each for each in all_progress if not each.is_done}
+    pending = {_seen(each.wanted.place, through): each for each in all_progress if not each.is_done}
     heard = time.monotonic()
     fetch = cluster.begin_fetch(_positions(pending)) if pending else None
     try:
@@ -145,6 +153,10 @@ def _answers(cluster: Cluster, all_progress: Sequence[Progress], options: Option
     finally:
         if fetch is not None:
             cluster.give_up(fetch)
+
+
+def _seen(place: Place, through: str) -> Place:
+    return place._replace(topic=f"{place.topic}{through}") if through else place
 
 
 def _positions(pending: dict[Place, Progress]) -> dict[Place, int]:
@@ -183,7 +195,8 @@ def _absorbed(fetched: Fetched, pending: dict[Place, Progress], options: Options
                     f"{fetched.place}: the batch at offset {batch.base_offset} does not match its checksum"
                 )
             if batch.record_count > 0:
-                found.append(Piece(*fetched.place, batch, progress.position, progress.wanted.end, fetched.buffer, at))
+                wanted = progress.wanted
+                found.append(Piece(*wanted.place, batch, progress.position, wanted.end, fetched.buffer, at))
             progress.account(batch)
         if batch.last_offset >= progress.wanted.end:
             break

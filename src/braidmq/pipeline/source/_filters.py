@@ -6,6 +6,7 @@ They only ever leave out what Spark would leave out anyway. A filter that is not
 import datetime
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
+from urllib.parse import quote
 
 import msgspec
 import numpy as np
@@ -26,6 +27,11 @@ from braidmq.pipeline.source._cluster import Place
 
 _TEXTS: Final = {"tag", "message_id", "trace_id"}
 _BYTES: Final = {"key"}
+_SERVED: Final = {"tag", "key"}
+"""By these a node itself leaves messages out; by `key` it takes the words of KEYS for keys, too, and so gives more."""
+_SERVED_VALUES_MAX: Final = 100
+_SERVED_LENGTH_MAX: Final = 700
+"""A name with a filter has at most 1,000 characters."""
 _OFFSET_MAX: Final = (1 << 63) - 1
 
 
@@ -101,6 +107,13 @@ class Filters(msgspec.Struct, frozen=True):
         first, end = max(first, self.first_offset), min(end, self.end_offset)
         return (first, end) if first < end else None
 
+    def through(self) -> str:
+        """What a node reads behind a topic's name as a filter that these rows pass; empty where there is none."""
+        for name, values in self.values.items():
+            if name in _SERVED and (text := _spelled(name, values)):
+                return text
+        return ""
+
     def row_filter(self) -> RowFilter | None:
         """Looks at the columns that are cheap to make, before the others are made."""
         tests: list[Callable[[Chunk], Flags]] = []
@@ -119,6 +132,17 @@ class Filters(msgspec.Struct, frozen=True):
         if self.last_ms is not None:
             kept &= times <= self.last_ms
         return kept
+
+
+def _spelled(name: str, values: Sequence[Any]) -> str:
+    """Empty where it cannot be spelled, or could leave out too much: what is no UTF-8 is shown with U+FFFD."""
+    octets = [value.encode() if isinstance(value, str) else bytes(value) for value in values if value is not None]
+    if not 0 < len(octets) <= _SERVED_VALUES_MAX or not all(octets):
+        return ""
+    if name == "tag" and any("\ufffd".encode() in each for each in octets):
+        return ""
+    text = f"?{name}=" + "||".join(quote(each, safe="") for each in octets)
+    return text if len(text) <= _SERVED_LENGTH_MAX else ""
 
 
 def _value_test(name: str, values: tuple[Any, ...]) -> Callable[[Chunk], Flags]:

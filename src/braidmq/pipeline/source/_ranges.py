@@ -24,14 +24,15 @@ class Range(NamedTuple):
 
 
 class Task(InputPartition):
-    """The ranges that one task reads."""
+    """The ranges that one task reads, and the filter that it asks the server to read them through."""
 
-    def __init__(self, ranges: Sequence[Range]) -> None:
+    def __init__(self, ranges: Sequence[Range], through: str = "") -> None:
         super().__init__(None)
         self.ranges = list(ranges)
+        self.through = through
 
 
-def tasks(ranges: Iterable[Range], rows_per_task: int) -> list[Task]:
+def tasks(ranges: Iterable[Range], rows_per_task: int, through: str = "") -> list[Task]:
     """Large ranges in even cuts, small ones together, with at most so many offsets in a task."""
     packed: list[Task] = []
     open_ranges: list[Range] = []
@@ -39,11 +40,11 @@ def tasks(ranges: Iterable[Range], rows_per_task: int) -> list[Task]:
     for piece in (piece for each in ranges for piece in _cuts(each, rows_per_task)):
         rows = piece.end - piece.first
         if open_ranges and open_rows + rows > rows_per_task:
-            packed.append(Task(open_ranges))
+            packed.append(Task(open_ranges, through))
             open_ranges, open_rows = [], 0
         open_ranges.append(piece)
         open_rows += rows
-    return [*packed, Task(open_ranges)] if open_ranges else packed
+    return [*packed, Task(open_ranges, through)] if open_ranges else packed
 
 
 def _cuts(whole: Range, rows: int) -> list[Range]:

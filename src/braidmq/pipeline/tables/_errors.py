@@ -33,6 +33,12 @@ class CoverageBroken(TableError):
     code = "coverage_broken"
 
 
+class FileDamaged(TableError):
+    """A file was read back, and is not what was written."""
+
+    code = "file_damaged"
+
+
 class FilesGone(TableError):
     """Files that were to be replaced are no longer part of the table."""
 

@@ -50,7 +50,7 @@ class Written(WriterCommitMessage):
         return result
 
 
-class Options:
+class SinkOptions:
     """What a user said to the writer."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
@@ -86,7 +86,7 @@ class Options:
         return text == "true"
 
 
-def open_tables(options: Options, schema: StructType) -> tuple[Table, Table | None]:
+def open_tables(options: SinkOptions, schema: StructType) -> tuple[Table, Table | None]:
     """The table, made if there is none, and its quarantine where one is named."""
     given = to_arrow_schema(schema, timezone="UTC")
     quarantine = options.optional("quarantine")
@@ -173,12 +173,19 @@ def fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 class Writing:
     """What the writers of batches and of streams share."""
 
-    def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
-        self.options = Options(options)
-        self.table, self.quarantine = open_tables(self.options, schema)
+    def __init__(self, options: SinkOptions, table: Table, quarantine: Table | None) -> None:
+        self.options = options
+        self.table = table
+        self.quarantine = quarantine
 
-    def task(self, keeps: Sequence[str] = ()) -> Task:
-        return Task(self.table, self.quarantine, ranges=self.options.flag("ranges"), keeps=keeps)
+    @classmethod
+    def of_rows(cls, given: Mapping[str, str], schema: StructType) -> "Writing":
+        """For rows of this schema."""
+        options = SinkOptions(given)
+        return cls(options, *open_tables(options, schema))
+
+    def task(self) -> Task:
+        return Task(self.table, self.quarantine, ranges=self.options.flag("ranges"))
 
     def discard(self, messages: list[WriterCommitMessage | None]) -> None:
         written = Written.of_all(messages)
@@ -232,7 +239,7 @@ class TableWriter(DataSourceArrowWriter):
     """Writes one DataFrame: adds it as a batch, or puts it in the place of partitions."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType, overwrite: bool) -> None:
-        self._writing = Writing(options, schema)
+        self._writing = Writing.of_rows(options, schema)
         self._overwrite = overwrite
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
@@ -261,8 +268,8 @@ class TableWriter(DataSourceArrowWriter):
 class TableStreamWriter(DataSourceStreamArrowWriter):
     """Writes the batches of a stream. The options of the run come from `Table.begin`."""
 
-    def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
-        self.writing = Writing(options, schema)
+    def __init__(self, writing: Writing) -> None:
+        self.writing = writing
         for name in ("epoch", "lineage"):
             self.writing.options.number(name)
         self.writing.options.text("app")
@@ -295,4 +302,4 @@ class TableSink(DataSource):
         return TableWriter(self.options, schema, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> TableStreamWriter:  # noqa: ARG002, N802
-        return TableStreamWriter(self.options, schema)
+        return TableStreamWriter(Writing.of_rows(self.options, schema))

@@ -76,6 +76,8 @@ class LiveFile(msgspec.Struct, frozen=True):
     partition: dict[str, Any]
     low: dict[str, Any]
     high: dict[str, Any]
+    added_ms: int = 0
+    """When it became part of the table."""
 
 
 class Commit(msgspec.Struct, frozen=True):
@@ -572,7 +574,8 @@ def _live_files(delta: DeltaTable, where: Mapping[str, Any]) -> list[LiveFile]:
             if dot and kind in ("partition", "min", "max"):
                 {"partition": partition, "min": low, "max": high}[kind][column] = value
         if all(_matches(partition.get(name), wanted) for name, wanted in where.items()):
-            result.append(LiveFile(row["path"], row["size_bytes"], row["num_records"], partition, low, high))
+            added_ms = row["modification_time"]
+            result.append(LiveFile(row["path"], row["size_bytes"], row["num_records"], partition, low, high, added_ms))
     return result
 
 

@@ -1,10 +1,12 @@
 """Jobs from a real node into tables, and through the loss of their checkpoints."""
 
 import asyncio
+import re
 import shutil
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from braidmq.model import Message
 from braidmq.node import Node
-from braidmq.pipeline.jobs import Sources, dlq, lag, trace, usage
+from braidmq.pipeline.jobs import Sources, compact_tables, dlq, expire, lag, trace, usage
 from braidmq.pipeline.tables import Table
 from braidmq.protocols.listener import Address, Endpoint
 from braidmq.records import batch_messages
@@ -125,6 +127,20 @@ def rows(sources: Sources, name: str, query: str) -> list[tuple[Any, ...]]:
         return database.execute(query).fetchall()
 
 
+def documented() -> dict[str, list[str]]:
+    """The columns of each table, as the guide has them."""
+    page = (Path(__file__).parents[4] / "docs" / "pipeline-jobs.md").read_text()
+    lines = page.partition("### Columns")[2].partition("**Sizing.**")[0].splitlines()
+    found = [re.findall(r"`([a-z0-9_]+)`", re.sub(r"\([^)]*\)|\. `usage_1h`.*", "", line)) for line in lines]
+    tables = {names[0]: names[1:] for names in found if len(names) > 2}
+    return tables | dict.fromkeys(("usage_1h", "usage_1d"), tables["usage_1m"])
+
+
+def assert_as_documented(sources: Sources, *names: str) -> None:
+    for name in names:
+        assert Table.open(sources.table(name)).schema.names == documented()[name], name
+
+
 def cut_off(*_: object) -> None:
     raise RuntimeError("as if the driver had ended here")
 
@@ -170,6 +186,19 @@ def test_two_protocols_become_reports_and_nothing_counts_twice(
     assert ("buyers", "too little is known") in verdicts
     assert lag.sample(spark, sources) >= 1
     assert ("buyers", 11) in rows(sources, "lag_1m", last)
+    assert_as_documented(
+        sources, usage.SAMPLES, *usage.TABLES, usage.GAPS, lag.SAMPLES, lag.MINUTES, lag.DISK, lag.FORECAST
+    )
+
+    # Few files in the place of many, and nothing is counted otherwise, now or with the next samples.
+    before = sorted(rows(sources, usage.SAMPLES, "select * from rows"), key=str)
+    assert compact_tables(sources, now=datetime.now(UTC) + timedelta(hours=2)).files_before >= 3
+    assert len(Table.open(sources.table(usage.SAMPLES)).files()) == len({row[-1] for row in before})
+    assert sorted(rows(sources, usage.SAMPLES, "select * from rows"), key=str) == before
+    produce(running, 3)
+    running.tell()
+    usage.run_once(spark, sources)
+    assert sorted(rows(sources, "usage_1d", came)) == [("kafka", 64), ("rocketmq", 5)]
 
 
 @pytest.mark.timeout(600)
@@ -201,3 +230,24 @@ def test_dead_letters_and_timelines_are_found_without_spark(
     assert "retried" in {step.step for step in steps}
     assert [step.at for step in steps] == sorted(step.at for step in steps)
     assert trace.timeline(sources.root, "nobody") == []
+    assert_as_documented(sources, dlq.LETTERS, dlq.TOP, trace.EVENTS, trace.FINDINGS)
+
+
+@pytest.mark.timeout(600)
+def test_a_sample_that_comes_when_its_day_is_over_takes_nothing_of_what_was_made(
+    spark: SparkSession, running: Running, sources: Sources
+) -> None:
+    """Its day's other samples are gone: what is made of it alone must not stand for the day."""
+    running.run(lambda: running.node.topics.create("orders", partitions=1))
+    produce(running, 5)
+    running.tell()
+    usage.run_once(spark, sources)
+    came = "select sum(messages)::int from rows where direction = 'in' and topic = 'orders'"
+    assert rows(sources, "usage_1d", came) == [(5,)]
+    over = msgspec.structs.replace(sources, keep=timedelta(days=-2))  # as if this day had been the day before yesterday
+    assert expire(over) >= 2
+    assert rows(sources, usage.SAMPLES, "select 1 from rows") == []
+    produce(running, 1)
+    running.tell()
+    assert usage.run_once(spark, over).rows > 0
+    assert rows(sources, "usage_1d", came) == [(5,)]
