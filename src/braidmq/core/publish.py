@@ -47,11 +47,8 @@ class Published(NamedTuple):
 OnPublished = Callable[[Published | BraidError], None]
 
 
-class _Entry(NamedTuple):
-    """Messages that stand or fall together, side by side in the log."""
-
-    messages: Sequence[Message]
-    on_done: OnPublished
+_Entry = tuple[Sequence[Message], OnPublished]
+"""Messages that stand or fall together, side by side in the log, and who is told of it."""
 
 
 class _Load(NamedTuple):
@@ -118,7 +115,7 @@ class Publisher:
         load = loads.get(number)
         if load is None:
             load = loads[number] = _Load(topic, partition, [])
-        load.entries.append(_Entry(messages, on_done))
+        load.entries.append((messages, on_done))
 
     async def published(self, topic: Topic, messages: Sequence[Message], *, partition: int = -1) -> Published:
         """The same for those who would rather wait. Raises what refuses the messages."""
@@ -177,7 +174,7 @@ class Publisher:
         for number, load in loads.items():
             for begin, end, batch in self._batches(load, now_ms):
                 if isinstance(batch, BraidError):
-                    self._tally.refused(number, sum(len(entry.messages) for entry in load.entries[begin:end]))
+                    self._tally.refused(number, sum(len(messages) for messages, _ in load.entries[begin:end]))
                     _tell(load, begin, end, batch)
                 else:
                     entries.append((number, batch))
@@ -206,13 +203,13 @@ class Publisher:
             admission = self._admissions.of(load.topic)
         except BraidError as refusal:
             return [(0, len(load.entries), refusal)]
-        messages = [message for entry in load.entries for message in entry.messages]
+        messages = [message for each, _ in load.entries for message in each]
         together = list(loaded(messages, admission, now_ms))
         if len(together) == 1:
             return [(0, len(load.entries), together[0].batch)]
         alone: list[tuple[int, int, Batch | BraidError]] = []
-        for place, entry in enumerate(load.entries):
-            batches = [each.batch for each in loaded(entry.messages, admission, now_ms)]
+        for place, (own, _) in enumerate(load.entries):
+            batches = [each.batch for each in loaded(own, admission, now_ms)]
             fate = batches[0] if len(batches) == 1 else _refusal(batches)
             alone.append((place, place + 1, fate))
         return alone
@@ -220,13 +217,13 @@ class Publisher:
 
 def _tell(load: _Load, begin: int, end: int, result: AppendResult) -> None:
     if not isinstance(result, Appended):
-        for entry in load.entries[begin:end]:
-            entry.on_done(result)
+        for _, on_done in load.entries[begin:end]:
+            on_done(result)
         return
-    offset = result.base_offset
-    for entry in load.entries[begin:end]:
-        entry.on_done(Published(load.partition, offset))
-        offset += len(entry.messages)
+    partition, offset = load.partition, result.base_offset
+    for messages, on_done in load.entries[begin:end]:
+        on_done(Published(partition, offset))
+        offset += len(messages)
 
 
 def _refusal(batches: Sequence[Batch | BraidError]) -> BraidError:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from braidmq.model import Message
 from braidmq.records._batch import Batch
 from braidmq.records._codecs import Codec
-from braidmq.records._records import Record, build_batch, read_records
+from braidmq.records._records import Record, build_batch, build_plain, read_records
 
 
 def message_record(message: Message, offset_delta: int = 0) -> Record:
@@ -25,7 +25,11 @@ def record_message(record: Record, topic: str = "", partition: int = -1) -> Mess
 
 
 def batch_messages(messages: Sequence[Message], codec: Codec = Codec.NONE) -> Batch:
-    """One batch of all the messages, ready to be appended to their partition."""
+    """One batch of all the messages, ready to be appended to their partition. Hot path."""
+    if codec is Codec.NONE:
+        batch = build_plain([(each.born_ms, each.key, each.body, each.headers) for each in messages])
+        if batch is not None:
+            return batch
     return build_batch([message_record(message, delta) for delta, message in enumerate(messages)], codec=codec)
 
 

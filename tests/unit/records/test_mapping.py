@@ -53,6 +53,12 @@ def test_messages_share_a_batch_and_come_back_in_order(messages: list[Message], 
     assert {(each.topic, each.partition) for each in read} == {("orders", 1)}
 
 
+@given(messages=st.lists(MESSAGES, min_size=1, max_size=5))
+def test_a_batch_of_messages_is_the_batch_of_their_records(messages: list[Message]) -> None:
+    listed = [message_record(message, delta) for delta, message in enumerate(messages)]
+    assert batch_messages(messages) == build_batch(listed)
+
+
 @given(listed=records())
 def test_a_record_becomes_a_message_and_the_same_record_again(listed: list[Record]) -> None:
     again = [message_record(message, message.offset) for message in messages_of(build_batch(listed))]

@@ -19,6 +19,7 @@ from braidmq.protocols.listener import Address
 from braidmq.protocols.rocketmq import _audit
 from braidmq.protocols.rocketmq._call import NO_FIELDS, Answer, Call
 from braidmq.protocols.rocketmq._operations import Later, Result, operations
+from braidmq.protocols.rocketmq._plain_sends import take_plain
 from braidmq.protocols.rocketmq._services import BROKER_VERSION, REGION, RocketMQServices
 from braidmq.protocols.rocketmq.codec import (
     ONEWAY_FLAG,
@@ -35,6 +36,7 @@ from braidmq.protocols.rocketmq.codec import (
     encode_head,
 )
 from braidmq.protocols.rocketmq.codec.ids import OFFSET_BITS, write_offset_id
+from braidmq.protocols.rocketmq.codec.plain import PLAIN_SEND
 from braidmq.protocols.rocketmq.codec.sent import encode_sent
 
 UNKNOWN_CODE: Final = -1
@@ -86,7 +88,6 @@ class Connection(FramedConnection):
         "_held",
         "_is_write_due",
         "_large_bytes",
-        "_offset_id",
         "_opaque",
         "_reading",
         "_resumed",
@@ -96,6 +97,7 @@ class Connection(FramedConnection):
         "born_host",
         "broker",
         "client_id",
+        "offset_id",
         "services",
         "store_host",
     )
@@ -129,7 +131,7 @@ class Connection(FramedConnection):
         """The address of the broker, as this client is to know it."""
         self.born_host = Host.of(*self.peer)
         self.store_host = Host.of(*self.broker)
-        self._offset_id = write_offset_id(self.store_host, 0)[:-16]
+        self.offset_id = write_offset_id(self.store_host, 0)[:-16]
         """What all offset ids begin with that this client is told."""
 
     # Requests.
@@ -137,7 +139,7 @@ class Connection(FramedConnection):
     def _take(self, frame: bytes) -> None:
         if self._is_flushing or self._held:
             self._held.append(frame)
-        else:
+        elif not frame.startswith(PLAIN_SEND, 4) or self._transport.is_closing() or not take_plain(self, frame):
             self._take_now(frame)
 
     def _take_now(self, frame: bytes) -> None:
@@ -156,6 +158,11 @@ class Connection(FramedConnection):
             return
         self._under_way += 1
         self._begin(Call(command, fields, self, len(frame)))
+
+    def begun(self, code: int) -> None:
+        """A request is under way that was not made a call of. Hot path."""
+        self._under_way += 1
+        self._home.requests[code] += 1
 
     def _begin(self, call: Call[Any]) -> None:
         command = call.command
@@ -245,15 +252,20 @@ class Connection(FramedConnection):
         request = call.command
         if request.serialization is not Serialization.JSON or request.flag & ONEWAY_FLAG:
             return False
-        msg_id = f"{self._offset_id}{number << OFFSET_BITS | offset:016X}"
+        msg_id = f"{self.offset_id}{number << OFFSET_BITS | offset:016X}"
         frame = encode_sent(request.opaque, BROKER_VERSION, REGION, msg_id, partition, offset, unique_id)
         if frame is None:
             return False
-        self._free(call)
+        self.answered(frame, call.frame_bytes)
+        return True
+
+    def answered(self, frame: bytes, request_bytes: int) -> None:
+        """Send what answers a request of so many bytes, with all others of this turn. Hot path."""
+        self._under_way -= 1
+        self._home.memory.free(request_bytes)
         if not self._transport.is_closing():
             self._output.append(frame)
             self._write_soon()
-        return True
 
     def _free(self, call: Call[Any]) -> None:
         self._under_way -= 1

@@ -10,8 +10,6 @@ from braidmq.protocols.rocketmq._connection import Connection
 from braidmq.protocols.rocketmq._services import RocketMQServices
 from braidmq.protocols.rocketmq.codec import RequestCode
 
-REPLY_TO_PROPERTY: Final = "REPLY_TO_CLIENT"
-
 _EXPIRE_S: Final = 10.0
 
 

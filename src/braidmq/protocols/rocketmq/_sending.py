@@ -12,6 +12,7 @@ from braidmq.protocols.rocketmq.codec import ResponseCode
 from braidmq.protocols.rocketmq.codec.headers import SendMessageRequestHeader, SendMessageRequestHeaderV2
 from braidmq.protocols.rocketmq.codec.mapping import make_message
 
+REPLY_TO_PROPERTY: Final = "REPLY_TO_CLIENT"
 SendHeader = SendMessageRequestHeader | SendMessageRequestHeaderV2
 
 _EVERY_ANSWER: Final = {"MSG_REGION": REGION, "TRACE_ON": "true"}

@@ -16,6 +16,13 @@ def encode_sent(
     """The frame, in the JSON dress; None where the general way must be gone."""
     if not (unique_id.isalnum() and unique_id.isascii()):
         return None
+    return write_sent(opaque, version, region, msg_id, queue_id, queue_offset, unique_id)
+
+
+def write_sent(
+    opaque: int, version: int, region: str, msg_id: str, queue_id: int, queue_offset: int, unique_id: str
+) -> bytes:
+    """The same where the unique id is known to be letters and digits."""
     header = (
         f'{{"code":0,"opaque":{opaque},"flag":1,"language":"JAVA","version":{version},'
         f'"serializeTypeCurrentRPC":"JSON","extFields":{{"msgId":"{msg_id}","queueId":"{queue_id}",'

@@ -8,9 +8,8 @@ import time
 from braidmq.core.access import Action, ResourceKind
 from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._connection import Connection
-from braidmq.protocols.rocketmq._members import REPLY_TO_PROPERTY
 from braidmq.protocols.rocketmq._operations import answers
-from braidmq.protocols.rocketmq._sending import SendHeader, sent_answer, sent_message
+from braidmq.protocols.rocketmq._sending import REPLY_TO_PROPERTY, SendHeader, sent_answer, sent_message
 from braidmq.protocols.rocketmq.codec import RequestCode, ResponseCode, write_header
 from braidmq.protocols.rocketmq.codec.headers import ReplyMessageRequestHeader
 from braidmq.protocols.rocketmq.codec.ids import write_offset_id

@@ -15,10 +15,10 @@ from braidmq.model.errors import InvalidMessage, InvalidName, NotPermitted, Unkn
 from braidmq.model.names import DEAD_LETTER_TOPIC_PREFIX, RETRY_TOPIC_PREFIX
 from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._deferred import may_be_deferred, send_again, send_deferred
-from braidmq.protocols.rocketmq._members import REPLY_TO_PROPERTY, note_asker
+from braidmq.protocols.rocketmq._members import note_asker
 from braidmq.protocols.rocketmq._operations import LATER, Later, Result, answers
 from braidmq.protocols.rocketmq._queues import DEFAULT_TOPIC_QUEUES, TRACE_TOPIC, made_topic, queue_number
-from braidmq.protocols.rocketmq._sending import SendHeader, sent_answer, sent_message
+from braidmq.protocols.rocketmq._sending import REPLY_TO_PROPERTY, SendHeader, sent_answer, sent_message
 from braidmq.protocols.rocketmq.codec import RequestCode
 from braidmq.protocols.rocketmq.codec.ids import physical_offset, write_offset_id
 from braidmq.protocols.rocketmq.codec.messages import decode_batch, read_properties
