@@ -58,6 +58,10 @@ class RawClient:
             except ConnectionResetError:
                 return True
 
+    def finish(self) -> None:
+        """All was said; answers may still come."""
+        self._writer.write_eof()
+
     def close(self) -> None:
         self._writer.close()
 

@@ -82,6 +82,21 @@ async def client(node: Node, connect: Connect) -> RawClient:
     return await connect()
 
 
+@pytest.mark.parametrize("acks", [-1, 0])
+async def test_who_has_said_all_gets_the_answers_and_then_the_connection_ends(
+    node: Node, connect: Connect, acks: int
+) -> None:
+    await node.topics.create("orders")
+    client = await connect()
+    assert (await produce(client, batch_of(b"a"))).error_code == 0
+    client.send(produce_request(batch_of(b"b"), acks=acks), 7)
+    client.finish()
+    if acks:
+        await client.receive(ApiKey.PRODUCE, 7)
+    assert await client.is_closed()
+    assert (await fetch(await connect(), 1)).high_watermark == 2
+
+
 @pytest.mark.parametrize("version", versions(ApiKey.API_VERSIONS))
 async def test_every_version_of_api_versions_lists_what_is_answered(client: RawClient, version: int) -> None:
     request = ApiVersionsRequest(client_software_name="raw", client_software_version="1") if version >= 3 else None

@@ -47,6 +47,24 @@ async def peer(node: Node) -> AsyncIterator[Peer]:
     await peer.close()
 
 
+@pytest.mark.parametrize("oneway", [False, True])
+async def test_who_has_said_all_gets_the_answers_and_then_the_connection_ends(
+    node: Node, peer: Peer, oneway: bool
+) -> None:
+    assert (await peer.publish(TOPIC, b"a")).code == 0
+    leaving = await another(node)
+    leaving.begin(RequestCode.PULL_MESSAGE, pulling(TOPIC, queueId=1, wait_ms=60_000))
+    if oneway:
+        leaving.tell(RequestCode.SEND_MESSAGE, sending(TOPIC), b"b")
+    else:
+        answered = leaving.begin(RequestCode.SEND_MESSAGE, sending(TOPIC), b"b")
+    leaving.finish()
+    assert oneway or (await answered).code == 0
+    assert await leaving.is_closed()
+    assert [message.body for message in await peer.messages(TOPIC)] == [b"a", b"b"]
+    await leaving.close()
+
+
 async def only(peer: Peer, topic: str = TOPIC, queues: int = 4) -> StoredMessage:
     (message,) = await peer.all_messages(topic, queues)
     return message

@@ -52,6 +52,7 @@ class FramedConnection(asyncio.Protocol):
         "_output",
         "_partial",
         "_partial_bytes",
+        "_said_all",
         "_size_begun",
         "_transport",
         "heard_at",
@@ -66,6 +67,8 @@ class FramedConnection(asyncio.Protocol):
         self._home = home
         self._advertise = advertise
         self._loop = asyncio.get_running_loop()
+        self._said_all = False
+        """The client sends no more."""
         self._partial: list[bytes | bytearray] = []
         """The pieces of a frame that has not arrived whole."""
         self._partial_bytes = 0
@@ -135,7 +138,8 @@ class FramedConnection(asyncio.Protocol):
         self._regulate()
 
     def eof_received(self) -> bool:
-        """A client that has said all may still want its answers; without any to come, the connection ends."""
+        """A client that has said all may still want its answers; after the last of them the connection ends."""
+        self._said_all = True
         return not self.is_idle
 
     def data_received(self, data: bytes) -> None:
@@ -215,6 +219,8 @@ class FramedConnection(asyncio.Protocol):
                     self._transport.write(output[0])
                 else:
                     self._transport.writelines(output)
+        if self._said_all and self.is_idle:
+            self._transport.close()
 
     def _regulate(self) -> None:
         """Read from this client only while what it sent can be worked on."""

@@ -218,6 +218,8 @@ class Connection(FramedConnection):
         if request.code in self._home.audited:
             _audit.note(self.services.auditor, self.peer.host, call, answer)
         if request.flag & ONEWAY_FLAG or self._transport.is_closing():
+            if self._said_all:
+                self._write_soon()  # which ends the connection, if this was the last
             return
         code, fields, body, remark = answer
         command = Command(
