@@ -1,12 +1,12 @@
 """Styles, scripts and pictures, as browsers keep them: an address names the content it leads to, so that a browser asks
-once and never shows what an older node had. They are small and few, so they are held in memory, compressed once.
+once and never shows what an older node had. They are small and few, so they are held in memory, and compressed when
+somebody first asks.
 """
 
 import gzip
 import hashlib
 from functools import lru_cache
 from http import HTTPStatus
-from mimetypes import guess_type
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -23,11 +23,11 @@ ADDRESS: Final = "/console/static"
 _FOR_GOOD: Final = "public, max-age=31536000, immutable"
 _ASK_AGAIN: Final = "no-cache"
 _FILES_MAX: Final = 64
+_MEDIA_TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
 class _File(NamedTuple):
     content: bytes
-    packed: bytes
     version: str
     media_type: str
 
@@ -57,7 +57,7 @@ async def static_file(
         return Response(b"", status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
     if "gzip" not in request.headers.get("accept-encoding", ""):
         return Response(file.content, media_type=file.media_type, headers=headers)
-    return Response(file.packed, media_type=file.media_type, headers={**headers, "content-encoding": "gzip"})
+    return Response(_packed(file.content), media_type=file.media_type, headers={**headers, "content-encoding": "gzip"})
 
 
 @lru_cache(_FILES_MAX)
@@ -66,5 +66,10 @@ def _found(name: str) -> _File | None:
     if ".." in path.parts or not path.is_file():
         return None
     content = path.read_bytes()
-    media_type = guess_type(path.name)[0] or "application/octet-stream"
-    return _File(content, gzip.compress(content, mtime=0), hashlib.sha256(content).hexdigest()[:16], media_type)
+    media_type = _MEDIA_TYPES.get(path.suffix, "text/plain")
+    return _File(content, hashlib.sha256(content).hexdigest()[:16], media_type)
+
+
+@lru_cache(_FILES_MAX)
+def _packed(content: bytes) -> bytes:
+    return gzip.compress(content, compresslevel=6, mtime=0)

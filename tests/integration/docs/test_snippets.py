@@ -28,6 +28,7 @@ PAGES = (
     "delay.md",
     "transactions.md",
     "dead-letters.md",
+    "rocketmq-grpc.md",
     "operations.md",
 )
 NOT_RUN = {

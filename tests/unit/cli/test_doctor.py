@@ -15,6 +15,7 @@ import pytest
 from braidmq.cli._doctor._disk import check_disk, file_system_of
 from braidmq.cli._doctor._machine import ClockWatch
 from braidmq.cli._limits import files_needed
+from braidmq.log.embedded._lock import FolderLock
 from braidmq.model.finding import Standing
 from braidmq.settings import Settings
 
@@ -62,6 +63,15 @@ def test_a_taken_port_fails_and_says_what_to_do(braid: Braid, tmp_path: Path, ta
     assert finding["standing"] == "fail"
     assert "in use by another process" in finding["found"]
     assert finding["advice"]
+
+
+def test_ports_of_a_node_that_runs_here_are_as_they_should_be(braid: Braid, tmp_path: Path, taken_port: int) -> None:
+    lock = FolderLock(tmp_path / "log")
+    ended = braid(*("doctor", "-o", "json", "--data", str(tmp_path), "--http", f"127.0.0.1:{taken_port}"), *NOT_ASKED)
+    lock.release()
+    finding = findings(ended)["http port"]
+    assert (ended.status, finding["standing"]) == (0, "ok")
+    assert f"a node runs in this data folder: process {os.getpid()}" in finding["found"]
 
 
 def test_a_database_that_does_not_answer_fails_without_showing_its_password(braid: Braid, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import fcntl
 import sqlite3
 from pathlib import Path
 
@@ -17,17 +18,29 @@ _SQLITE = "sqlite:///"
 def check_ports(settings: Settings) -> list[Finding]:
     """One finding for each listener that is turned on."""
     chosen = [(name, address) for name, addresses in settings.listen.items() for address in addresses]
-    return [asyncio.run(_check_port(name, address)) for name, address in chosen]
+    return [asyncio.run(_check_port(name, address, settings.node.data)) for name, address in chosen]
 
 
-async def _check_port(name: str, address: Address) -> Finding:
+async def _check_port(name: str, address: Address, data: Path) -> Finding:
     try:
         sockets = await bind(name, address)
     except ListenFailed as error:
-        return fail(f"{name} port", error.message, "or stop what listens there; a node that already runs is fine")
+        if owner := _running_node(data):
+            return ok(f"{name} port", f"{address} is in use, and a node runs in this data folder: {owner}")
+        return fail(f"{name} port", error.message, "or stop what listens there")
     for listening in sockets:
         listening.close()
     return ok(f"{name} port", f"{address} is free")
+
+
+def _running_node(data: Path) -> str:
+    """Who holds the log of this data folder; nothing where nobody does. The lock is only tried."""
+    with contextlib.suppress(OSError), (data / "log" / "lock").open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return file.read().strip() or "an unknown process"
+    return ""
 
 
 def check_database(settings: Settings) -> Finding:
