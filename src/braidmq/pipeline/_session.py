@@ -30,8 +30,6 @@ _DRIVER: Final = {
     "spark.scheduler.mode": "FAIR",
     # Workers stay between micro-batches, with their connections to the brokers.
     "spark.python.worker.reuse": "true",
-    # Between the JVM and its Python workers a socket in the file system costs a sixth less CPU for each row than TCP.
-    "spark.python.unix.domain.socket.enabled": "true",
 }
 _LOCAL_DRIVER: Final = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
