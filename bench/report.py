@@ -84,7 +84,8 @@ def write_figures(key: str, title: str, command: str, figures: list[Figure]) -> 
     page = PAGE.read_text() if PAGE.exists() else HEAD
     if begin in page:
         before, rest = page.split(begin, 1)
-        page = before + section + rest.split(end, 1)[1].lstrip("\n")
+        after = rest.split(end, 1)[1].lstrip("\n")
+        page = before + section + (f"\n{after}" if after else "")
     else:
         page = f"{page}\n{section}"
     PAGE.write_text(page)
