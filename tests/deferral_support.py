@@ -222,15 +222,12 @@ class Place:
         self.half_rows: MemoryRows[Half] = MemoryRows(is_shared=is_shared)
         self.producers = Producers()
         self.limits = limits or HalfLimits()
-        self.forget_ms = 0
         self.make_services()
 
     def make_services(self) -> None:
         delivery = self.delivery = Delivery(self.topics, self.log, Admissions(), self.clock.now_ms, draw=lambda _: 0)
         self.timers = Timers(self.timer_rows, delivery, self.clock, owner="me")
-        self.halves = Halves(
-            self.half_rows, delivery, self.clock, owner="me", limits=self.limits, forget_ms=self.forget_ms
-        )
+        self.halves = Halves(self.half_rows, delivery, self.clock, owner="me", limits=self.limits)
         self.halves.ask_through(self.producers)
 
     async def start(self) -> None:

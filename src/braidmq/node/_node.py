@@ -25,7 +25,7 @@ from braidmq.core.desk.catalogue import Catalogue
 from braidmq.core.desk.messaging import MessagingDesk
 from braidmq.core.group_offsets import GroupOffsets, ResetBoard
 from braidmq.core.groups import GroupLimits, Groups
-from braidmq.core.halves import FORGET_TOGETHER_MS, HalfLimits, Halves
+from braidmq.core.halves import HalfLimits, Halves
 from braidmq.core.health import Health
 from braidmq.core.lite import Lite, LiteLimits
 from braidmq.core.locks import PartitionLocks
@@ -301,13 +301,7 @@ class Node:
             TimerRows(store, synced=synced), delivery, clock, owner=owner, delay_max_ms=delay_max_ms, tracer=self.tracer
         )
         self.halves = Halves(
-            HalfRows(store, synced=synced),
-            delivery,
-            clock,
-            owner=owner,
-            limits=self._half_limits(),
-            forget_ms=0 if store.is_shared else FORGET_TOGETHER_MS,
-            tracer=self.tracer,
+            HalfRows(store, synced=synced), delivery, clock, owner=owner, limits=self._half_limits(), tracer=self.tracer
         )
         for service in (self.timers, self.halves):
             await service.start()

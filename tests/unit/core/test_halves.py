@@ -414,25 +414,6 @@ async def test_a_kill_between_append_and_forgetting_is_recognised_in_the_next_li
     assert place.bodies(topic) == [b"half"], "once"
 
 
-async def test_rows_of_halves_that_have_ended_go_together_a_little_later(place: Place, topic: Topic) -> None:
-    place.forget_ms = 100
-    await place.restart()
-    handles = [await prepare(place, topic) for _ in range(3)]
-    for handle in handles[:2]:
-        assert not (await place.halves.end(handle, commit=True)).repeated
-    await settle()
-    assert len(await place.halves.page()) == 3
-    assert (await place.halves.end(handles[0], commit=True)).repeated
-    with pytest.raises(HalfEndedOtherwise):
-        await place.halves.end(handles[1], commit=False)
-    await place.clock.advance(100)
-    assert len(await place.halves.page()) == 1
-    await place.halves.end(handles[2], commit=True)
-    await place.halves.close()
-    assert await place.halves.page() == [], "who closes does not wait"
-    assert place.bodies(topic) == [b"half"] * 3
-
-
 async def test_halves_that_are_too_much_for_the_memory_end_by_way_of_the_store(
     place: Place, topic: Topic, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,7 +36,7 @@ from braidmq.core.halves import _steps as steps
 from braidmq.core.halves._fresh import EndedHalf, FreshHalves
 from braidmq.core.halves._steps import HalfLimits
 from braidmq.core.metrics import Metric, MetricKind
-from braidmq.core.timing import Clock, Timer
+from braidmq.core.timing import Clock
 from braidmq.core.trace import UNTRACED, Tracer
 from braidmq.model import (
     NEVER_MS,
@@ -64,10 +64,6 @@ from braidmq.store import Page
 RECENT_MS: Final = 60_000
 """How far before its latest half a last life is looked through for what it appended and could not note."""
 PAGE_ROWS: Final = 500
-FORGET_TOGETHER_MS: Final = 100
-"""How long rows of halves that have ended may lie where no other node can see them."""
-FORGET_AT_ONCE: Final = 2_000
-"""So many are not waited with."""
 
 T = TypeVar("T")
 
@@ -118,12 +114,9 @@ class Halves:
         *,
         owner: str,
         limits: HalfLimits | None = None,
-        forget_ms: int = 0,
         draw: Callable[[int], int] = _secret.below,
         tracer: Tracer = UNTRACED,
     ) -> None:
-        """With `forget_ms`, rows of halves that have ended are removed so much later, with all that have ended by then:
-        the next half does not wait for the removal of the last."""
         self._rows = rows
         self._delivery = delivery
         self._clock = clock
@@ -139,8 +132,6 @@ class Halves:
         self._over: set[UUID] = set()
         """Those whose end is carried out, and whose rows can go."""
         self._is_forgetting = False
-        self._forget_ms = forget_ms
-        self._forgetting_soon: Timer | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._counts = dict.fromkeys(_COUNTERS, 0)
 
@@ -155,9 +146,6 @@ class Halves:
         await self._alarm.close()
         if self._tasks:
             await asyncio.wait(self._tasks)
-        if self._forgetting_soon is not None:
-            self._forgetting_soon.cancel()
-            await self._forget_over()
 
     def ask_through(self, checker: Checker) -> None:
         """Let this checker's producers be asked, too."""
@@ -302,17 +290,10 @@ class Halves:
         self._counts["committed"] += 1
         self._note(TraceKind.COMMITTED, half, delivered=fate)
         self._over.add(half.id)
-        if not self._forget_ms or len(self._over) >= FORGET_AT_ONCE:
-            self._forget()
-        elif self._forgetting_soon is None:
-            self._forgetting_soon = self._clock.call_later(self._forget_ms, self._forget)
-        return Ended(half.message_id, committed=True, repeated=False, delivered=fate)
-
-    def _forget(self) -> None:
-        self._forgetting_soon = None
         if not self._is_forgetting:
             self._is_forgetting = True  # here, not in the task: many halves end before it has its first turn
             self._begin(self._forget_over())
+        return Ended(half.message_id, committed=True, repeated=False, delivered=fate)
 
     async def _forget_over(self) -> None:
         """Remove their rows, all that have come together by then, one lot after the other."""
