@@ -15,7 +15,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from uuid import UUID
 
-import sqlalchemy as sa
 from report import Figure, Progress, print_figures, write_figures
 
 from braidmq.core.delivery import pack
@@ -23,7 +22,6 @@ from braidmq.model import Half, Message, Timer, Topic
 from braidmq.node import Node
 from braidmq.settings import HttpSettings, KafkaSettings, NodeSettings, RocketMQGrpcSettings, RocketMQSettings, Settings
 from braidmq.store import HalfRows, Store, TimerRows
-from braidmq.store._deferred import _values
 
 TIMERS, HALVES, ROUNDS = 1_000_000, 100_000, 5
 PLAIN, DELAYED, TRANSACTIONAL, AT_ONCE = 20_000, 2_000, 1_000, 64
@@ -67,12 +65,8 @@ async def fill(settings: Settings, topic: Topic, timers: int, halves: int) -> No
 
     for rows, make, count in ((TimerRows(store), timer, timers), (HalfRows(store), half, halves)):
         for begin in range(0, count, CHUNK):
-            values = [_values(make(number)) for number in range(begin, min(begin + CHUNK, count))]
-
-            def insert(connection: sa.Connection, statement: sa.Insert = rows._insert, values: object = values) -> None:
-                connection.execute(statement, values)  # type: ignore[call-overload]  # a list of rows
-
-            await store.write(insert)
+            made = [make(number) for number in range(begin, min(begin + CHUNK, count))]
+            await rows._add(made)  # type: ignore[arg-type]  # rows of one kind each
     await store.close()
 
 

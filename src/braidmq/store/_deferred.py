@@ -7,14 +7,15 @@ shall be, or to None, which removes it. Such a function runs inside the transact
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import UUID
 
-import msgspec
 import sqlalchemy as sa
 
 from braidmq.model import NEVER_MS, Half, HalfState, Timer
 from braidmq.store import _tables as tables
+from braidmq.store._bulk import Bulk
 from braidmq.store._database import Work
 from braidmq.store._gathering import Gathering
 from braidmq.store._store import Store
@@ -53,16 +54,24 @@ class DeferredRows(Generic[RowT]):
         self._kind = kind
         self._changing = [column.name for column in table.c if column.name != "id"]
         self._updates: dict[tuple[str, ...], sa.Update] = {}
-        self._insert = sa.insert(table)
-        self._removal = sa.delete(table).where(table.c.id == sa.bindparam("of_id"))
+        names = [column.name for column in table.c]
+        self._taken = attrgetter(*names)
+        self._told_otherwise = [(at, name) for at, name in enumerate(names) if name in (*_BYTES_COLUMNS, "state")]
+        self._insert = Bulk(sa.insert(table), table.c)
+        self._removal = Bulk(sa.delete(table).where(table.c.id == sa.bindparam("of_id")), (table.c.id,))
 
     async def add(self, row: RowT) -> None:
         await self._adding.put(row)
 
     async def _add(self, rows: list[RowT]) -> list[None]:
-        values = [_values(row) for row in rows]
-        await self._write(lambda connection: connection.execute(self._insert, values) and None)
+        await self._write(lambda connection: self._insert.execute(connection, [self._values(row) for row in rows]))
         return [None] * len(rows)
+
+    def _values(self, row: RowT) -> list[Any]:
+        values = list(self._taken(row))
+        for at, name in self._told_otherwise:
+            values[at] = _value(name, values[at])
+        return values
 
     async def _write(self, work: Work[T]) -> T:
         return await self._store.write(work, synced=self._synced)
@@ -113,8 +122,9 @@ class DeferredRows(Generic[RowT]):
         await self._deleting.put(list(ids))
 
     async def _delete(self, lots: list[list[UUID]]) -> list[None]:
-        values = [{"of_id": each} for lot in lots for each in lot]
-        await self._write(lambda connection: connection.execute(self._removal, values) and None)
+        ids = [(each,) for lot in lots for each in lot]
+        if ids:
+            await self._write(lambda connection: self._removal.execute(connection, ids))
         return [None] * len(lots)
 
     async def wake_claims(self, owner: str, now_ms: int, lease_ms: int) -> None:
@@ -241,10 +251,6 @@ class HalfRows(DeferredRows[Half]):
 
     def __init__(self, store: Store, *, synced: bool = True) -> None:
         super().__init__(store, tables.halves, Half, synced=synced)
-
-
-def _values(row: Timer | Half) -> dict[str, Any]:
-    return {name: _value(name, value) for name, value in msgspec.structs.asdict(row).items()}
 
 
 def _value(name: str, value: Any) -> Any:

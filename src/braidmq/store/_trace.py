@@ -14,10 +14,12 @@ import sqlalchemy as sa
 
 from braidmq.model import TRACE_SPAN_MAX, TraceEvent, TraceKind, TraceRange
 from braidmq.store import _tables as tables
+from braidmq.store._bulk import Bulk
 from braidmq.store._store import Store
 
 _NOTES = tables.trace_notes
 _RANGES = tables.trace_ranges
+_ADD_NOTES = Bulk(sa.insert(_NOTES), _NOTES.c)
 
 
 class _Event(msgspec.Struct, array_like=True):
@@ -65,9 +67,10 @@ class TraceRows:
 
         def work(connection: sa.Connection) -> int:
             notes = [row for nth, event in enumerate(events, first) for row in _note_rows(nth, event)]
-            for table, rows in ((_NOTES, notes), (_RANGES, [_range_row(each) for each in ranges])):
-                if rows:
-                    connection.execute(sa.insert(table), rows)
+            if notes:
+                _ADD_NOTES.execute(connection, notes)
+            if ranges:
+                connection.execute(sa.insert(_RANGES), [_range_row(each) for each in ranges])
             return sum(_remove(connection, table, before_ms, remove_max) for table in (_NOTES, _RANGES))
 
         return await self._store.write(work, synced=False)
@@ -108,13 +111,13 @@ def _mark(kind: bytes, text: str) -> int:
     return int.from_bytes(digest, signed=True)
 
 
-def _note_rows(nth: int, event: TraceEvent) -> Iterator[dict[str, Any]]:
+def _note_rows(nth: int, event: TraceEvent) -> Iterator[tuple[int, int, bytes]]:
     """An event, and each key that its message can be found by."""
     at_ms = event.at_ms
     content = _packed(_Event(nth, event))
-    yield {"at_ms": at_ms, "mark": _mark(b"m", event.message_id), "content": content}
+    yield at_ms, _mark(b"m", event.message_id), content
     for key in event.keys:
-        yield {"at_ms": at_ms, "mark": _mark(b"k", key), "content": _packed(_Key(nth, key, event.message_id))}
+        yield at_ms, _mark(b"k", key), _packed(_Key(nth, key, event.message_id))
 
 
 def _range_row(span: TraceRange) -> dict[str, Any]:
