@@ -10,7 +10,7 @@ from braidmq.core.group_offsets import GroupOffsets, ResetBoard, Target
 from braidmq.core.halves import HalfLimits
 from braidmq.core.retry import Retries
 from braidmq.core.trace import Stored, Timelines, Trace
-from braidmq.core.trace._trace import EVENTS_MAX, IDLE_MS, KEEP_MS, RANGES_MAX, REMOVE_MIN
+from braidmq.core.trace._trace import EVENTS_MAX, IDLE_MS, KEEP_MS, LOT, RANGES_MAX, REMOVE_MIN
 from braidmq.log import GroupOffset
 from braidmq.model import TRACE_SPAN_MAX, Message, Topic, TraceEvent, TraceKind, TraceRange
 from braidmq.model.errors import StoreFailed
@@ -30,11 +30,14 @@ class FakeRows:
         self.calls: list[dict[str, int]] = []
         self.old = 0
         """How many rows there are to be removed."""
+        self.largest = 0
+        """The most that was to be kept at a time."""
         self.is_failing = False
         self.gate: asyncio.Event | None = None
 
     async def add(self, events: Sequence[TraceEvent], ranges: Sequence[TraceRange], **limits: int) -> int:
         self.calls.append(limits)
+        self.largest = max(self.largest, len(events), len(ranges))
         if self.gate is not None:
             await self.gate.wait()
         if self.is_failing:
@@ -156,8 +159,30 @@ async def test_while_the_store_is_slow_notes_are_bounded_dropped_and_counted(
     rows.gate.set()
     await settle()
     await clock.advance(1000)
-    assert len(rows.calls) == 2
     assert (len(rows.kept), len(rows.spans)) == (EVENTS_MAX + 1, RANGES_MAX)
+
+
+async def test_many_notes_are_kept_in_lots_so_that_others_can_write_in_between(
+    trace: Trace, rows: FakeRows, clock: FakeClock
+) -> None:
+    for number in range(3 * LOT + 1):
+        trace.note(Kind.DUE, str(number))
+        trace.note_range(Kind.DELIVERED, "g", number, 0, 1)
+    await clock.advance(1000)
+    assert [event.message_id for event in rows.kept] == [str(number) for number in range(3 * LOT + 1)]
+    assert (len(rows.spans), len(rows.calls), rows.largest) == (3 * LOT + 1, 4, LOT)
+    assert sum(call["remove_max"] for call in rows.calls) == REMOVE_MIN + 2 * (3 * LOT + 1)
+
+
+async def test_where_a_lot_cannot_be_kept_the_rest_of_its_turn_is_dropped_and_counted(
+    trace: Trace, rows: FakeRows, clock: FakeClock
+) -> None:
+    rows.is_failing = True
+    for number in range(3 * LOT):
+        trace.note(Kind.DUE, str(number))
+        trace.note_range(Kind.DELIVERED, "g", number, 0, 1)
+    await clock.advance(1000)
+    assert (len(rows.calls), count(trace, "dropped"), count(trace, "kept")) == (1, 6 * LOT, 0)
 
 
 async def test_a_store_that_fails_costs_notes_and_nothing_else(trace: Trace, rows: FakeRows, clock: FakeClock) -> None:

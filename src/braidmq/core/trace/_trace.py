@@ -1,4 +1,4 @@
-"""Taking note: what is said of messages is gathered in memory, and kept in the store once a second at most.
+"""Taking note: what is said of messages is gathered in memory, and kept in the store once a second at most, in lots.
 
 One idea: tracing may lose notes, but never holds up a message. What is gathered is bounded; when the store is slow or
 fails, notes are dropped and counted. A step that all messages take (being delivered, being acknowledged) is noted as a
@@ -24,6 +24,8 @@ IDLE_MS: Final = 60_000
 EVENTS_MAX: Final = 10_000
 RANGES_MAX: Final = 10_000
 """How many may wait to be kept, and so how many are kept in a second at most."""
+LOT: Final = 250
+"""How many events, and how many ranges, are kept at a time: some milliseconds of the store's."""
 REMOVE_MIN: Final = 1_000
 """How many old rows of each table a turn removes, besides as many as it adds: so removing keeps up with adding."""
 
@@ -168,13 +170,23 @@ class Trace:
             await self._rung.wait()
 
     async def _turn(self) -> None:
-        """Keep what was noted, and remove some of what is too old, in one transaction."""
+        """Keep what was noted, and remove some of what is too old: a lot in each transaction, so that others who write
+        to the store have their turns in between."""
         events, self._events = self._events, []
         ranges = [*self._closed, *(_range(key, known) for key, known in self._open.items())]
         self._open, self._closed = {}, []
         self._tell(events, ranges)
+        self._is_behind = False
+        for begin in range(0, max(len(events), len(ranges), 1), LOT):
+            lot = slice(begin, begin + LOT)
+            if not await self._keep(events[lot], ranges[lot], REMOVE_MIN if begin == 0 else 0):
+                self._counts["dropped"] += len(events[lot.stop :]) + len(ranges[lot.stop :])
+                return
+
+    async def _keep(self, events: Sequence[TraceEvent], ranges: Sequence[TraceRange], remove_min: int) -> bool:
+        """False where they were dropped."""
         count = len(events) + len(ranges)
-        remove_max = REMOVE_MIN + count
+        remove_max = remove_min + count
         before_ms = self._clock.now_ms() - self.keep_ms
         try:
             removed = await self._rows.add(events, ranges, before_ms=before_ms, remove_max=remove_max)
@@ -182,13 +194,15 @@ class Trace:
             # Notes are not worth holding up the messages that they are about.
             self._counts["dropped"] += count
             _logger.warning("trace_dropped", notes=count, code=error.code, reason=error.message)
-        except Exception:  # reported; only these notes are lost, and the next turn goes on
+            return False
+        except Exception:  # reported; only the notes of this turn are lost, and the next one goes on
             self._counts["dropped"] += count
             _logger.exception("trace_dropped", notes=count)
-        else:
-            self._counts["kept"] += count
-            self._counts["removed"] += removed
-            self._is_behind = removed >= remove_max
+            return False
+        self._counts["kept"] += count
+        self._counts["removed"] += removed
+        self._is_behind = self._is_behind or removed >= remove_max
+        return True
 
 
 _COUNTERS: Final = {
