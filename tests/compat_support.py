@@ -1,7 +1,7 @@
 """What tests with other people's programs share."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import pytest
@@ -20,11 +20,16 @@ class RunProgram(Protocol):
     def __call__(self, command: Sequence[str], *, limit_s: float = RUN_LIMIT_S, given: str = "") -> str: ...
 
 
-def jars(name: str, *coordinates: str) -> str:
-    """A classpath by coordinates; what Maven cannot bring is a skip on a desk, and a failure in CI."""
+def fetched(fetch: Callable[[], str]) -> str:
+    """A classpath; what Maven cannot bring is a skip on a desk, and a failure in CI."""
     try:
-        return fetch_jars(name, [*coordinates, LOGGING])
+        return fetch()
     except (FetchFailed, OSError) as error:
         if os.environ.get("CI") == "true":
             raise
         pytest.skip(str(error))
+
+
+def jars(name: str, *coordinates: str) -> str:
+    """A classpath by coordinates, with all that they need."""
+    return fetched(lambda: fetch_jars(name, [*coordinates, LOGGING]))

@@ -1,6 +1,5 @@
 """Spark's own Kafka connector, its four jars by coordinates: it reads and writes a node as it does Kafka."""
 
-import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,11 +7,11 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # a class of its C part
-from maven import FetchFailed
 from pyspark.sql import DataFrame, SparkSession
 from spark_connector import connector_jars
 
 from braidmq.pipeline import session
+from compat_support import fetched
 from running_node import RunningNode
 
 pytestmark = pytest.mark.timeout(300)
@@ -21,12 +20,7 @@ LIMIT_S = 30
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    try:
-        jars = connector_jars()
-    except (FetchFailed, OSError) as error:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip(str(error))
+    jars = fetched(connector_jars)
     made = session("compat", master="local[2]", conf={"spark.jars": jars, "spark.log.level": "ERROR"})
     yield made
     made.stop()

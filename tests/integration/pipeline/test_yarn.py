@@ -10,10 +10,11 @@ from xml.sax.saxutils import escape
 
 import pyspark
 import pytest
-from maven import FetchFailed, fetch_jars
+from maven import fetch_jars
 
 from braidmq.pipeline import archive, find_java
 from braidmq.pipeline.audit import audit
+from compat_support import fetched
 from pipeline_support import Broker
 from running_node import WaitFor
 
@@ -116,12 +117,7 @@ def _free_port() -> int:
 def yarn(tmp_path: Path, wait_for: WaitFor) -> Iterator[Yarn]:
     if not (JARS / f"hadoop-client-api-{HADOOP}.jar").exists():
         pytest.fail(f"PySpark's Hadoop is not {HADOOP} any more: {[path.name for path in JARS.glob('hadoop-client*')]}")
-    try:
-        jars = fetch_jars("hadoop-yarn", COORDINATES, alone=True)
-    except (FetchFailed, OSError) as error:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip(str(error))
+    jars = fetched(lambda: fetch_jars("hadoop-yarn", COORDINATES, alone=True))
     made = Yarn(tmp_path / "yarn", jars, wait_for)
     try:
         yield made.start()
