@@ -1,10 +1,12 @@
 """What all tests share: folders become markers, a way to say that a test needs a program, and a way to wait."""
 
+import importlib
 import os
 import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -52,6 +54,25 @@ class RequireTool:
 def require_tool() -> RequireTool:
     """`require_tool("kcat", "drives the Kafka listener")` is the program's path."""
     return RequireTool()
+
+
+class RequireCompiled:
+    """Finds a compiled module that a test is about, or ends the test: skipped on a desk, failed in CI."""
+
+    def __call__(self, name: str) -> ModuleType:
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            message = f"{name} is not compiled: ./braid test does that where there is a C compiler"
+            if os.environ.get("CI") == "true":
+                pytest.fail(message)
+            pytest.skip(message)
+
+
+@pytest.fixture(scope="session")
+def require_compiled() -> RequireCompiled:
+    """`require_compiled("braidmq.log.embedded._many_files")` is the module."""
+    return RequireCompiled()
 
 
 class WaitFor:

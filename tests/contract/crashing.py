@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
 
-from braidmq.log.embedded._disk import RealDisk, RealFile
+from braidmq.log.embedded._disk import RealDisk, RealFile, Write, write_one_by_one
 
 
 class GatedFile(RealFile):
@@ -35,7 +35,10 @@ class GatedDisk(RealDisk):
 
     def open(self, name: str, *, create: bool = False) -> GatedFile:
         with self._gate:
-            return GatedFile(super().open(name, create=create)._descriptor, self._gate)
+            return GatedFile(super().open(name, create=create).fileno(), self._gate)
+
+    def write_many(self, writes: Sequence[Write]) -> tuple[int, OSError | None]:
+        return write_one_by_one(writes)
 
     def remove(self, name: str) -> None:
         with self._gate:

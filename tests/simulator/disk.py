@@ -11,6 +11,8 @@ import errno
 import random
 from collections.abc import Sequence
 
+from braidmq.log.embedded._disk import File, Write, sync_one_by_one, write_one_by_one
+
 SECTOR_BYTES = 512
 PLENTY = 1 << 40
 
@@ -93,9 +95,6 @@ class SimulatedFile:
     def read_now(self, size: int, position: int) -> bytes:
         return self.read(size, position)
 
-    def begin_sync(self) -> None:
-        """Promises nothing, so nothing is done."""
-
     def sync(self) -> None:
         self._disk.step("sync")
         if self._disk.syncs_fail:
@@ -149,6 +148,12 @@ class SimulatedDisk:
             inode = Inode()
             self._change(name, {name: inode})
         return SimulatedFile(self, inode)
+
+    def write_many(self, writes: Sequence[Write]) -> tuple[int, OSError | None]:
+        return write_one_by_one(writes)
+
+    def sync_many(self, files: Sequence[File]) -> None:
+        sync_one_by_one(files)
 
     def _change(self, name: str, change: dict[str, Inode | None]) -> None:
         self._apply(self.names_now, change)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from threading import Lock
 
-from braidmq.log.embedded._disk import Disk, File
+from braidmq.log.embedded._disk import Disk, File, Write, sync_one_by_one, write_one_by_one
 
 
 class MemoryFile:
@@ -30,9 +30,6 @@ class MemoryFile:
 
     def read_now(self, size: int, position: int) -> bytes | None:
         return self.read(size, position)
-
-    def begin_sync(self) -> None:
-        """Promises nothing, so nothing is done."""
 
     def sync(self) -> None:
         """Memory has nothing to wait for."""
@@ -67,6 +64,12 @@ class MemoryDisk:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
             self.files[name] = bytearray()
         return MemoryFile(self.files[name])
+
+    def write_many(self, writes: Sequence[Write]) -> tuple[int, OSError | None]:
+        return write_one_by_one(writes)
+
+    def sync_many(self, files: Sequence[File]) -> None:
+        sync_one_by_one(files)
 
     def names(self, folder: str) -> list[str]:
         return [name for name in self.files if name.startswith(f"{folder}/")]
@@ -128,6 +131,12 @@ class FaultyDisk:
         self.note("open", name)
         return FaultyFile(self._disk.open(name, create=create), name, self)
 
+    def write_many(self, writes: Sequence[Write]) -> tuple[int, OSError | None]:
+        return write_one_by_one(writes)
+
+    def sync_many(self, files: Sequence[File]) -> None:
+        sync_one_by_one(files)
+
     def names(self, folder: str) -> list[str]:
         self.note("names", folder)
         return self._disk.names(folder)
@@ -184,9 +193,6 @@ class FaultyFile:
     def read_now(self, size: int, position: int) -> bytes | None:
         self._disk.note("read", self._name)
         return self._file.read_now(size, position)
-
-    def begin_sync(self) -> None:
-        """Promises nothing, so nothing is done."""
 
     def sync(self) -> None:
         self._disk.note("sync", self._name)

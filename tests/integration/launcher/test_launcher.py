@@ -15,7 +15,7 @@ from braidmq import __version__
 
 ROOT = Path(__file__).parents[3]
 COPIED = ("braid", "requirements.lock", "requirements-dev.lock", "src", "tools", "pyproject.toml")
-SYSTEM_TOOLS = ("sh", "dirname", "cat", "cksum", "rm", "awk", "env")
+SYSTEM_TOOLS = ("sh", "dirname", "cat", "cksum", "rm", "awk", "env", "find", "sort", "xargs")
 
 Require = Callable[[str, str], Path]
 
@@ -45,9 +45,15 @@ def programs(tmp_path: Path) -> Path:
 
 
 def braid(
-    checkout: Path, *arguments: str, path: Path | None = None, python: str | None = None, shell: str = "sh"
+    checkout: Path,
+    *arguments: str,
+    path: Path | None = None,
+    python: str | None = None,
+    shell: str = "sh",
+    in_ci: bool = False,
 ) -> "subprocess.CompletedProcess[str]":
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("BRAID_", "PYTHON"))}
+    environment["CI"] = str(in_ci).lower()
     environment |= {} if path is None else {"PATH": str(path)}
     environment |= {} if python is None else {"PYTHON": python}
     command = [shell, str(checkout / "braid"), *arguments]
@@ -94,6 +100,52 @@ def duration_s(checkout: Path) -> float:
     started = time.monotonic()
     assert braid(checkout, "version").returncode == 0
     return time.monotonic() - started
+
+
+def calls_of_an_interpreter(checkout: Path, *, compiling_fails: bool = False) -> Path:
+    """In place of the environment's Python one that only notes how it was called."""
+    pretend_prepared(checkout)
+    calls = checkout / "calls"
+    fails = 'case "$*" in *build_native*) exit 1 ;; esac' if compiling_fails else ""
+    (checkout / ".venv" / "bin" / "python").write_text(f'#!/bin/sh\necho "$@" >>"{calls}"\n{fails}\n')
+    return calls
+
+
+def test_hot_paths_are_compiled_once_and_again_when_they_have_changed(checkout: Path, programs: Path) -> None:
+    calls = calls_of_an_interpreter(checkout)
+    (programs / "cc").symlink_to("/bin/true")
+    source = next((checkout / "src").rglob("*.pyx"))
+    for changed, times in ((b"", 1), (b"", 1), (b"# changed", 2)):
+        with source.open("ab") as stream:
+            stream.write(changed)
+        ended = braid(checkout, "bench", path=programs)
+        assert ended.returncode == 0, ended.stderr
+        assert calls.read_text().count("build_native.py") == times
+    assert ended.stderr == "braid: compiling the hot paths (once; some seconds)\n"
+
+
+def test_without_a_compiler_nothing_is_compiled_nor_said(checkout: Path, programs: Path) -> None:
+    calls = calls_of_an_interpreter(checkout)
+    ended = braid(checkout, "bench", path=programs)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert calls.read_text() == "-m braidmq bench\n"
+
+
+def test_what_cannot_be_compiled_is_said_and_the_command_runs(checkout: Path, programs: Path) -> None:
+    calls = calls_of_an_interpreter(checkout, compiling_fails=True)
+    (programs / "cc").symlink_to("/bin/true")
+    ended = braid(checkout, "bench", path=programs)
+    assert ended.returncode == 0
+    assert "nothing was compiled: the message above says why. Everything works, some of it more slowly" in ended.stderr
+    assert calls.read_text().endswith("-m braidmq bench\n")
+
+
+def test_what_cannot_be_compiled_in_ci_ends_it(checkout: Path, programs: Path) -> None:
+    calls_of_an_interpreter(checkout, compiling_fails=True)
+    (programs / "cc").symlink_to("/bin/true")
+    ended = braid(checkout, "bench", path=programs, in_ci=True)
+    assert ended.returncode == 1
+    assert ended.stderr.endswith("braid: compiling failed; the message above says why\n")
 
 
 def test_an_unknown_python_is_named_with_the_fix(checkout: Path) -> None:

@@ -50,7 +50,7 @@ def test_a_fit_machine_gets_a_line_for_each_check_and_status_0(braid: Braid, tmp
     checks = [line[6:24].strip() for line in ended.out.splitlines() if not line.startswith(" ")]
     assert ended.status == 0, ended.out
     assert checks == [
-        "python", "file limits", "data folder", "disk space", "file system", "sync",
+        "python", "hot paths", "file limits", "data folder", "disk space", "file system", "sync",
         "http port", "kafka port", "rocketmq port", "rocketmq_grpc port", "database", "clock",
     ]  # fmt: skip
     assert not (tmp_path / "new").exists(), "the doctor only looks"

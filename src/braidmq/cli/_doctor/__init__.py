@@ -8,7 +8,7 @@ from rich.text import Text
 
 from braidmq.cli import _errors
 from braidmq.cli._doctor._disk import Progress, check_disk
-from braidmq.cli._doctor._machine import ClockWatch, check_file_limits, check_python
+from braidmq.cli._doctor._machine import ClockWatch, check_compiled, check_file_limits, check_python
 from braidmq.cli._doctor._reach import check_database, check_ports
 from braidmq.cli._render import show_rows
 from braidmq.model.finding import Finding, Standing
@@ -34,6 +34,7 @@ def run_doctor(settings: Settings, *, output: str) -> int:
 def _examine(settings: Settings, progress: Progress) -> Iterator[Finding]:
     clock = ClockWatch()
     yield check_python()
+    yield check_compiled()
     yield check_file_limits(settings)
     yield from check_disk(settings.node.data, progress)
     yield from check_ports(settings)

@@ -1,7 +1,8 @@
-"""The machine itself: Python, limits on open files, and the clock."""
+"""The machine itself: Python, what is compiled, limits on open files, and the clock."""
 
 import ctypes
 import importlib.metadata
+import importlib.util
 import platform
 import sys
 import time
@@ -9,6 +10,9 @@ import time
 from braidmq.cli._limits import file_limits, files_needed
 from braidmq.model.finding import Finding, fail, ok, warn
 from braidmq.settings import Settings
+
+COMPILED = ("braidmq.log.embedded._many_files",)
+"""Modules whose source is Cython; everything works without them."""
 
 _CLOCK_UNSYNCHRONISED = 5
 _TIMEX_BYTES = 512  # the kernel's struct timex is smaller on every architecture
@@ -22,6 +26,19 @@ def check_python() -> Finding:
         return ok("python", f"{found}, uvloop {importlib.metadata.version('uvloop')}")
     except importlib.metadata.PackageNotFoundError:
         return warn("python", f"{found} without uvloop", "install uvloop: the node is 2 to 4 times faster with it")
+
+
+def check_compiled() -> Finding:
+    """Hot paths that are compiled where a compiler was at hand."""
+    missing = [name for name in COMPILED if importlib.util.find_spec(name) is None]
+    if not missing:
+        return ok("hot paths", "compiled")
+    return warn(
+        "hot paths",
+        f"interpreted: {', '.join(missing)}",
+        "install a C compiler and Python's headers (on Debian: gcc, python3-dev), then start ./braid up again;"
+        " wheels have them compiled",
+    )
 
 
 def check_file_limits(settings: Settings) -> Finding:

@@ -57,13 +57,10 @@ class Checkpoint:
     def run(self) -> None:
         """Raises OSError. The order is what makes it safe: data, folder, manifest, and only then the removals."""
         with syncing():
-            if len(self.syncs) > 1:
-                # The disk has all of them before it is waited for one: half the time where there are many.
-                for sync in self.syncs:
-                    if sync.file is not None:
-                        sync.file.begin_sync()
+            self._disk.sync_many([sync.file for sync in self.syncs if sync.file is not None])
             for sync in self.syncs:
-                self._sync(sync)
+                if sync.file is None:
+                    self._open_and_sync(sync.segment)
             if self.sync_folder:
                 self._disk.sync_folder(FOLDER)
         for marks in self.marks:
@@ -79,11 +76,8 @@ class Checkpoint:
             with syncing():
                 self._disk.sync_folder(FOLDER)
 
-    def _sync(self, sync: _Sync) -> None:
-        if sync.file is not None:
-            sync.file.sync()
-            return
-        file = self._disk.open(sync.segment.name)
+    def _open_and_sync(self, segment: Segment) -> None:
+        file = self._disk.open(segment.name)
         try:
             file.sync()
         finally:

@@ -11,7 +11,14 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol, cast
+
+try:
+    from braidmq.log.embedded import _many_files
+except ImportError:  # not compiled here: file after file, waiting for the interpreter's lock after each
+    _IS_COMPILED = False
+else:
+    _IS_COMPILED = True
 
 IOVEC_MAX = min(1024, os.sysconf("SC_IOV_MAX"))
 _READ_WITHOUT_WAITING = getattr(os, "RWF_NOWAIT", None)
@@ -35,10 +42,6 @@ class File(Protocol):
         """As `read`, or None where the bytes do not seem to be in memory."""
         ...
 
-    def begin_sync(self) -> None:
-        """Let the disk begin with what was written. It says nothing, not even of errors: `sync` does."""
-        ...
-
     def sync(self) -> None:
         """What was written is on the disk when this returns."""
         ...
@@ -54,10 +57,26 @@ class File(Protocol):
     def close(self) -> None: ...
 
 
+class Write(NamedTuple):
+    """What is to be written to a file, from a position on."""
+
+    file: File
+    buffers: Sequence[bytes | memoryview]
+    position: int
+
+
 class Disk(Protocol):
     """A folder with files in it, one level of folders deep."""
 
     def open(self, name: str, *, create: bool = False) -> File: ...
+
+    def write_many(self, writes: Sequence[Write]) -> tuple[int, OSError | None]:
+        """One write after the other, up to the first that fails: how many were made, and why no more."""
+        ...
+
+    def sync_many(self, files: Sequence[File]) -> None:
+        """What was written to any of the files is on the disk when this returns."""
+        ...
 
     def names(self, folder: str) -> list[str]:
         """The files of a folder (made if it is not there), in no order."""
@@ -86,6 +105,22 @@ class Disk(Protocol):
         ...
 
 
+def write_one_by_one(writes: Sequence[Write]) -> tuple[int, OSError | None]:
+    """`Disk.write_many` by `File.write`."""
+    for done, (file, buffers, position) in enumerate(writes):
+        try:
+            file.write(buffers, position, sum(map(len, buffers)))
+        except OSError as error:
+            return done, error
+    return len(writes), None
+
+
+def sync_one_by_one(files: Sequence[File]) -> None:
+    """`Disk.sync_many` by `File.sync`."""
+    for file in files:
+        file.sync()
+
+
 class RealFile:
     """A file descriptor."""
 
@@ -93,6 +128,9 @@ class RealFile:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+
+    def fileno(self) -> int:
+        return self._descriptor
 
     def write(self, buffers: Sequence[bytes | memoryview], position: int, size: int) -> None:
         if len(buffers) > IOVEC_MAX:
@@ -145,6 +183,7 @@ class RealFile:
             raise
 
     def begin_sync(self) -> None:
+        """Let the disk begin with what was written. It says nothing, not even of errors: `sync` does."""
         if _begin_writing is not None:
             _begin_writing(self._descriptor, 0, 0, _RANGE_WRITE)
 
@@ -174,6 +213,25 @@ class RealDisk:
     def open(self, name: str, *, create: bool = False) -> RealFile:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         return RealFile(os.open(self._folder / name, flags, 0o640))
+
+    def write_many(self, writes: Sequence[Write]) -> tuple[int, OSError | None]:
+        if not _IS_COMPILED:
+            return write_one_by_one(writes)
+        files = cast("Sequence[RealFile]", [write.file for write in writes])  # a disk is given files of its own
+        planned = [(file.fileno(), buffers, at) for file, (_, buffers, at) in zip(files, writes, strict=True)]
+        done, number = _many_files.write_all(planned)
+        return done, OSError(number, os.strerror(number)) if number else None
+
+    def sync_many(self, files: Sequence[File]) -> None:
+        own = cast("Sequence[RealFile]", files)
+        if not _IS_COMPILED:
+            for file in own:
+                file.begin_sync()
+            sync_one_by_one(files)
+            return
+        _, number = _many_files.sync_all([file.fileno() for file in own])
+        if number:
+            raise OSError(number, os.strerror(number))
 
     def names(self, folder: str) -> list[str]:
         path = self._folder / folder

@@ -1,12 +1,13 @@
 """Flushing: the batches that only the journal and memory hold are written to the files of their segments.
 
 It happens behind the back of the writers, in another thread and for many batches of a partition at once, because a
-small write to each of a thousand files costs more than twice as much as few large ones.
+small write to each of a thousand files costs more than twice as much as few large ones. All writes of a job are one
+call where that is compiled, so that the thread really runs beside the others.
 """
 
 from typing import NamedTuple
 
-from braidmq.log.embedded._disk import Disk, File
+from braidmq.log.embedded._disk import Disk, File, Write
 from braidmq.log.embedded._partition import PartitionLog, TailBatch
 from braidmq.log.embedded._segment import Segment
 
@@ -66,23 +67,30 @@ class FlushJob:
         self.error: OSError | None = None
 
     def run(self) -> None:
+        together: list[Write] = []
         for number, write in enumerate(self.writes):
             try:
-                if write.file is not None:
-                    write.file.write(write.buffers, write.position, write.size_bytes)
-                else:
-                    self._open_and_write(number, write)
+                file = write.file or self._open(number, write)
             except OSError as error:
-                self.error = error
+                if self._write(together):
+                    self.error = error
                 return
-            self.done += 1
-
-    def _open_and_write(self, number: int, write: TailWrite) -> None:
-        file = self._disk.open(write.segment.name, create=write.position == 0)
-        try:
-            file.write(write.buffers, write.position, write.size_bytes)
-        finally:
-            if len(self.opened) < self._files_max:
-                self.opened[number] = file
-            else:
+            together.append(Write(file, write.buffers, write.position))
+            if write.file is None and number not in self.opened:
+                is_written = self._write(together)
                 file.close()
+                together = []
+                if not is_written:
+                    return
+        self._write(together)
+
+    def _open(self, number: int, write: TailWrite) -> File:
+        file = self._disk.open(write.segment.name, create=write.position == 0)
+        if len(self.opened) < self._files_max:
+            self.opened[number] = file
+        return file
+
+    def _write(self, together: list[Write]) -> bool:
+        done, self.error = self._disk.write_many(together)
+        self.done += done
+        return self.error is None
