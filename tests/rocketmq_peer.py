@@ -73,9 +73,14 @@ class Peer(RawClient):
     def begin(self, code: int, header: Fields = None, body: bytes = b"") -> "asyncio.Future[Command]":
         """A request whose answer comes when it comes."""
         command = self.command(code, header, body)
-        answered: asyncio.Future[Command] = asyncio.get_running_loop().create_future()
-        self._asked[command.opaque] = answered
+        answered = self.expect(command.opaque)
         self.write(encode_command(command))
+        return answered
+
+    def expect(self, opaque: int) -> "asyncio.Future[Command]":
+        """The answer to the request of this number, when it comes."""
+        answered: asyncio.Future[Command] = asyncio.get_running_loop().create_future()
+        self._asked[opaque] = answered
         return answered
 
     def tell(self, code: int, header: Fields = None, body: bytes = b"") -> None:

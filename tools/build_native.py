@@ -43,7 +43,7 @@ def build() -> list[Path]:
             [Extension(module_name(source), [str(source)], extra_compile_args=["-O2", "-g0"]) for source in sources],
             build_dir=scratch,
             include_path=[str(SOURCE)],
-            compiler_directives={"language_level": "3", "embedsignature": False},
+            compiler_directives={"language_level": "3", "show_performance_hints": False},
             quiet=True,
         )
         command = build_ext(Distribution({"ext_modules": extensions, "package_dir": {"": str(SOURCE)}}))

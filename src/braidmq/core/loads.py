@@ -11,7 +11,7 @@ from aiokafka.partitioner import murmur2
 
 from braidmq.core.admission import Admission
 from braidmq.model import BraidError, Message
-from braidmq.records import Batch, batch_messages
+from braidmq.records import Batch, Packed, batch_messages, batch_packed
 
 
 class Loaded(NamedTuple):
@@ -42,6 +42,20 @@ def loaded(messages: Sequence[Message], admission: Admission, now_ms: int) -> It
             begin, size_bytes = place, len(message.body or b"")
     if begin < len(messages):
         yield from _tried(messages, begin, len(messages), admission, now_ms)
+
+
+def loaded_packed(lots: Sequence[Packed], admission: Admission, now_ms: int) -> Iterator[Loaded]:
+    """The same for messages that are records already: places are those of lots. A lot stays in one batch, so what is
+    refused with several messages in it may be taken message by message."""
+    try:
+        yield Loaded(0, len(lots), admission.admit_messages(batch_packed(lots), now_ms))
+    except BraidError as refusal:
+        if len(lots) == 1:
+            yield Loaded(0, 1, refusal)
+            return
+        for place in range(len(lots)):
+            for _, _, batch in loaded_packed(lots[place : place + 1], admission, now_ms):
+                yield Loaded(place, place + 1, batch)
 
 
 def _tried(messages: Sequence[Message], begin: int, end: int, admission: Admission, now_ms: int) -> Iterator[Loaded]:

@@ -16,14 +16,14 @@ import msgspec
 from braidmq.core.admission import Admissions
 from braidmq.core.counters import UNCOUNTED, Tally
 from braidmq.core.halves import Halves
-from braidmq.core.loads import loaded, partition_for, partition_of_priority
+from braidmq.core.loads import loaded, loaded_packed, partition_for, partition_of_priority
 from braidmq.core.shapes import writable_partitions
 from braidmq.core.timers import Taken, Timers
 from braidmq.log import Appended, AppendResult, Log
 from braidmq.model import BraidError, Message, Topic, TopicKind
 from braidmq.model.errors import InvalidMessage, MessageTooLarge, UnknownPartition, WrongMessageKind
 from braidmq.model.saying import say
-from braidmq.records import Batch
+from braidmq.records import Batch, Packed, batch_packed, messages_of
 
 BODY_BYTES_MAX: Final = 4 << 20
 DEFERRED_BYTES_MAX: Final = 64 << 10
@@ -47,7 +47,7 @@ class Published(NamedTuple):
 OnPublished = Callable[[Published | BraidError], None]
 
 
-_Entry = tuple[Sequence[Message], OnPublished]
+_Entry = tuple[Sequence[Message] | Packed, OnPublished]
 """Messages that stand or fall together, side by side in the log, and who is told of it."""
 
 
@@ -108,6 +108,31 @@ class Publisher:
             partition = self.choose(topic, messages[0])
         else:
             _check_partition(topic, partition)
+        self._put(topic, partition, messages, on_done)
+
+    def publish_packed(
+        self,
+        topic: Topic,
+        messages: Packed,
+        on_done: OnPublished,
+        *,
+        partition: int,
+        largest_bytes: int,
+        with_sharding_key: bool,
+    ) -> bool:
+        """The same for messages that are records already; `largest_bytes` is the size of their largest body.
+
+        False where `publish` must say what is wrong with one of them: then nothing has happened. What is refused with
+        several messages in it may be taken message by message.
+        """
+        kind = topic.kind
+        is_taken = kind in (TopicKind.MIXED, TopicKind.FIFO) or (kind is TopicKind.NORMAL and not with_sharding_key)
+        if not is_taken or largest_bytes > self.limits.body_bytes_max or partition >= len(topic.partition_numbers):
+            return False
+        self._put(topic, partition, messages, on_done)
+        return True
+
+    def _put(self, topic: Topic, partition: int, messages: Sequence[Message] | Packed, on_done: OnPublished) -> None:
         number = topic.partition_numbers[partition]
         loads = self._loads
         if not loads:
@@ -174,7 +199,7 @@ class Publisher:
         for number, load in loads.items():
             for begin, end, batch in self._batches(load, now_ms):
                 if isinstance(batch, BraidError):
-                    self._tally.refused(number, sum(len(messages) for messages, _ in load.entries[begin:end]))
+                    self._tally.refused(number, sum(_count(messages) for messages, _ in load.entries[begin:end]))
                     _tell(load, begin, end, batch)
                 else:
                     entries.append((number, batch))
@@ -203,12 +228,15 @@ class Publisher:
             admission = self._admissions.of(load.topic)
         except BraidError as refusal:
             return [(0, len(load.entries), refusal)]
-        messages = [message for each, _ in load.entries for message in each]
-        together = list(loaded(messages, admission, now_ms))
+        packed = [lot for lot, _ in load.entries if isinstance(lot, Packed)]
+        if len(packed) == len(load.entries):
+            return list(loaded_packed(packed, admission, now_ms))
+        lots = [messages_of(batch_packed((lot,))) if isinstance(lot, Packed) else lot for lot, _ in load.entries]
+        together = list(loaded([message for lot in lots for message in lot], admission, now_ms))
         if len(together) == 1:
             return [(0, len(load.entries), together[0].batch)]
         alone: list[tuple[int, int, Batch | BraidError]] = []
-        for place, (own, _) in enumerate(load.entries):
+        for place, own in enumerate(lots):
             batches = [each.batch for each in loaded(own, admission, now_ms)]
             fate = batches[0] if len(batches) == 1 else _refusal(batches)
             alone.append((place, place + 1, fate))
@@ -223,7 +251,11 @@ def _tell(load: _Load, begin: int, end: int, result: AppendResult) -> None:
     partition, offset = load.partition, result.base_offset
     for messages, on_done in load.entries[begin:end]:
         on_done(Published(partition, offset))
-        offset += len(messages)
+        offset += _count(messages)
+
+
+def _count(messages: Sequence[Message] | Packed) -> int:
+    return len(messages.times) if isinstance(messages, Packed) else len(messages)
 
 
 def _refusal(batches: Sequence[Batch | BraidError]) -> BraidError:

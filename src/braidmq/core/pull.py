@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from braidmq.core.filters import Everything, Filter
 from braidmq.log import Bounds, Fetched, Log
@@ -43,6 +43,26 @@ class Pulled(NamedTuple):
     bounds: Bounds
 
 
+class Search(Protocol):
+    """One reading: what it stands at, and how it goes on."""
+
+    @property
+    def offset(self) -> int: ...
+
+    @property
+    def read_bytes(self) -> int:
+        """How much to take from the log next."""
+        ...
+
+    def is_wanting(self, end: int) -> bool:
+        """Whether more is wanted of what lies before the end."""
+        ...
+
+    def take(self, fetched: Fetched) -> bool:
+        """Look through batches; whether to go on behind them."""
+        ...
+
+
 class Puller:
     """The way out of topics, for readers by offset."""
 
@@ -58,15 +78,21 @@ class Puller:
 
         Raises UnknownPartition, OffsetOutOfRange, DamagedLog.
         """
-        bounds = self._bounds(number, offset)
         search = _Search(self, number, offset, chosen, count_max, bytes_max)
+        bounds = self.search_now(number, search, committed=committed)
+        return None if bounds is None else Pulled(search.found, search.offset, bounds)
+
+    def search_now(self, number: int, search: Search, *, committed: bool = True) -> Bounds | None:
+        """Let somebody else look through what is there from the search's offset on; None where that would have to wait
+        for the disk. Raises what `pull_now` raises."""
+        bounds = self._bounds(number, search.offset)
         while search.is_wanting(bounds.stable if committed else bounds.end):
             fetched = self._log.read_now(number, search.offset, search.read_bytes, committed=committed)
             if fetched is None:
                 return None
             if not search.take(fetched):
                 break
-        return Pulled(search.found, search.offset, bounds)
+        return bounds
 
     async def pull(
         self,

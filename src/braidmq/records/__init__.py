@@ -20,7 +20,14 @@ from braidmq.records._batch import (
 from braidmq.records._checksums import checksum, extend_checksum
 from braidmq.records._codecs import Codec, decompress
 from braidmq.records._legacy import downgrade_batches, upgrade_message_set
-from braidmq.records._mapping import batch_messages, message_record, messages_of, record_message
+from braidmq.records._mapping import (
+    Packed,
+    batch_messages,
+    batch_packed,
+    message_record,
+    messages_of,
+    record_message,
+)
 from braidmq.records._records import (
     RECORDS_BYTES_MAX,
     Marker,
@@ -39,8 +46,10 @@ __all__ = [
     "Batch",
     "Codec",
     "Marker",
+    "Packed",
     "Record",
     "batch_messages",
+    "batch_packed",
     "batch_prefix",
     "batches_in",
     "build_batch",

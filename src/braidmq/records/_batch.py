@@ -38,7 +38,8 @@ _TRANSACTIONAL_BIT: Final = 0x10
 _CONTROL_BIT: Final = 0x20
 
 
-_checksum_of: Final = ChecksumBehind(_ATTRIBUTES_AT)
+batch_checksum: Final = ChecksumBehind(_ATTRIBUTES_AT)
+"""The checksum that belongs into a whole batch."""
 
 
 class Batch(NamedTuple):
@@ -90,7 +91,7 @@ class Batch(NamedTuple):
 
     def matches_checksum(self) -> bool:
         data = self.data
-        return _checksum_of(data if type(data) is bytes else bytes(data)) == self.crc
+        return batch_checksum(data if type(data) is bytes else bytes(data)) == self.crc
 
 
 def parse_batch(buffer: Buffer, position: int = 0, *, copied: bool = False) -> Batch:

@@ -1,9 +1,11 @@
 """Message <-> record: body is the value, properties are the headers one to one, born time is the timestamp."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from braidmq.model import Message
-from braidmq.records._batch import Batch
+from braidmq.model.errors import InvalidBatch
+from braidmq.records._batch import Batch, batch_checksum, parse_batch
 from braidmq.records._codecs import Codec
 from braidmq.records._records import Record, build_batch, build_plain, read_records
 
@@ -31,6 +33,29 @@ def batch_messages(messages: Sequence[Message], codec: Codec = Codec.NONE) -> Ba
         if batch is not None:
             return batch
     return build_batch([message_record(message, delta) for delta, message in enumerate(messages)], codec=codec)
+
+
+class Packed(NamedTuple):
+    """Messages that a compiled codec made records of at once: each without its place in a batch, and its time."""
+
+    contents: list[bytes]
+    """Key, value and headers, as they stand in a record."""
+    times: list[int]
+
+
+def batch_packed(lots: Iterable[Packed]) -> Batch:
+    """One batch of all the messages, in order. Raises InvalidBatch for those that are too large together. Hot path."""
+    from braidmq.records._packing import pack  # it is there where anything is packed
+
+    contents: list[bytes] = []
+    times: list[int] = []
+    for lot in lots:
+        contents += lot.contents
+        times += lot.times
+    try:
+        return parse_batch(pack(contents, times, batch_checksum))
+    except ValueError as error:
+        raise InvalidBatch(str(error)) from error
 
 
 def messages_of(batch: Batch, topic: str = "", partition: int = -1) -> list[Message]:

@@ -17,6 +17,7 @@ from braidmq.protocols.rocketmq.codec import (
     ResponseCode,
     Serialization,
     StoredMessage,
+    encode_command,
 )
 from braidmq.protocols.rocketmq.codec.ids import read_offset_id, split_physical_offset
 from braidmq.protocols.rocketmq.codec.messages import decode_message
@@ -104,6 +105,61 @@ async def test_the_offset_id_says_where_the_message_is(node: Node, peer: Peer) -
     assert topic is not None
     assert split_physical_offset(place.physical_offset) == (topic.partition_numbers[1], 1)
     assert (place.host.address, place.host.port) == tuple(node.addresses["rocketmq"][0])
+
+
+async def together(peer: Peer, *sends: tuple[str, int, bytes, str]) -> list[Command]:
+    """The answers to sends that reach the server in one piece: topic, queue, body and properties of each."""
+    waiting: list[asyncio.Future[Command]] = []
+    written: list[bytes] = []
+    for topic, queue_id, body, properties in sends:
+        header = in_letters(sending(topic, queueId=queue_id, properties=properties))
+        command = peer.command(RequestCode.SEND_MESSAGE_V2, header, body)
+        waiting.append(peer.expect(command.opaque))
+        written.append(encode_command(command))
+    peer.write(b"".join(written))
+    async with asyncio.timeout(10):
+        return await asyncio.gather(*waiting)
+
+
+async def test_sends_that_come_in_one_piece_are_stored_in_order_and_answered_each(peer: Peer) -> None:
+    await peer.publish(TOPIC, b"first", queue_id=1)
+    sends = [(TOPIC, number % 3, b"%d" % number, f"UNIQ_KEY\x01ID{number}\x02") for number in range(30)]
+    answers = await together(peer, *sends)
+    assert [(answer.code, answer.fields["transactionId"]) for answer in answers] == [(0, f"ID{n}") for n in range(30)]
+    for queue_id in range(3):
+        told = [answer for answer in answers if answer.fields["queueId"] == str(queue_id)]
+        stored = (await peer.messages(TOPIC, queue_id=queue_id))[queue_id == 1 :]
+        assert [message.body for message in stored] == [b"%d" % number for number in range(queue_id, 30, 3)]
+        assert [message.offset_id for message in stored] == [answer.fields["msgId"] for answer in told]
+        assert [str(message.queue_offset) for message in stored] == [answer.fields["queueOffset"] for answer in told]
+
+
+async def test_between_plain_sends_any_others_keep_their_place(peer: Peer) -> None:
+    await peer.publish(TOPIC, b"first", queue_id=0)
+    plain, without_id = "UNIQ_KEY\x01A\x02", "TAGS\x01t\x02"
+    answers = await together(
+        peer,
+        (TOPIC, 0, b"1", plain),
+        (TOPIC, 0, b"2", without_id),
+        (TOPIC, 0, b"3", plain),
+        ("made-by-this", 0, b"4", plain),
+        (TOPIC, 9, b"5", plain),
+        (TOPIC, 0, b"6", plain),
+    )
+    assert [answer.code == 0 for answer in answers] == [True, True, True, True, False, True]
+    assert "queueId[9] is illegal" in (answers[4].remark or "")
+    assert [each.body for each in await peer.messages(TOPIC, queue_id=0)] == [b"first", b"1", b"2", b"3", b"6"]
+    assert [each.body for each in await peer.messages("made-by-this", queue_id=0)] == [b"4"]
+
+
+async def test_what_is_refused_of_sends_in_one_piece_is_refused_alone(node: Node, peer: Peer) -> None:
+    topic = await node.topics.create("small", partitions=1, settings={"max.message.bytes": "600"})
+    sends = [(topic.name, 0, b"x" * size, f"UNIQ_KEY\x01ID{size}\x02") for size in (10, 700, 20, 900, 30)]
+    answers = await together(peer, *sends)
+    assert [answer.code for answer in answers] == [0, ResponseCode.MESSAGE_ILLEGAL, 0, ResponseCode.MESSAGE_ILLEGAL, 0]
+    assert [len(each.body) for each in await peer.messages(topic.name, queue_id=0)] == [10, 20, 30]
+    peer.finish()
+    assert await peer.is_closed(), "nothing is under way"
 
 
 @pytest.mark.parametrize("properties", ["", "a\x01b", "XUNIQ_KEY\x01no id\x02"])

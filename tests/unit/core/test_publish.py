@@ -1,8 +1,9 @@
 """Publishing: one append a turn, one batch a partition; what is refused is nowhere, what is answered is kept."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import partial
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from braidmq.model.errors import (
 from contract.harness import BEGAN_MS
 from deferral_support import GROUP, CountedLog, Place, log_of
 from groups_support import settle
+from packed_support import packed
 
 DAY_MS = 24 * 60 * 60 * 1000
 
@@ -349,3 +351,103 @@ async def test_a_partition_that_the_topic_does_not_have_is_refused(desk: Desk) -
         await desk.publisher.prepare(topic, said(b"a"), group=GROUP, partition=2)
     assert not desk.place.timer_rows.by_id
     assert not desk.place.half_rows.by_id
+
+
+# Messages that are records already.
+
+
+@pytest.fixture
+def packing(require_compiled: Callable[[str], ModuleType]) -> None:
+    require_compiled("braidmq.records._packing")
+
+
+def offer(
+    desk: Desk, topic: Topic, *messages: Message, partition: int = 0, largest_bytes: int = 1, sharded: bool = False
+) -> bool:
+    return desk.publisher.publish_packed(
+        topic,
+        packed(*messages),
+        desk.told.append,
+        partition=partition,
+        largest_bytes=largest_bytes,
+        with_sharding_key=sharded,
+    )
+
+
+@pytest.mark.usefixtures("packing")
+async def test_packed_messages_share_a_batch_and_are_told_together(desk: Desk) -> None:
+    topic = await desk.topic(2)
+    assert offer(desk, topic, said(b"a"), said(b"b"), partition=1)
+    assert offer(desk, topic, said(b"c"), partition=1)
+    await settle()
+    assert (desk.log.appends, desk.log.batches) == (1, 1)
+    assert desk.bodies(topic, 1) == [b"a", b"b", b"c"]
+    assert desk.told == [Published(1, 0), Published(1, 2)]
+
+
+@pytest.mark.usefixtures("packing")
+async def test_packed_messages_and_others_keep_their_order(desk: Desk) -> None:
+    topic = await desk.topic()
+    offer(desk, topic, said(b"a", tag="t"), said(b"b"))
+    desk.send(topic, said(b"c"))
+    offer(desk, topic, said(b"d"))
+    await settle()
+    assert desk.log.batches == 1
+    assert desk.bodies(topic) == [b"a", b"b", b"c", b"d"]
+    assert desk.told == [Published(0, 0), Published(0, 2), Published(0, 3)]
+
+
+@pytest.mark.usefixtures("packing")
+async def test_packed_messages_that_are_refused_hold_up_no_others(desk: Desk) -> None:
+    topic = await desk.topic(max_message_bytes="400")
+    offer(desk, topic, said(b"a"))
+    offer(desk, topic, said(b"x" * 300), said(b"y" * 300))
+    offer(desk, topic, said(b"z" * 200))
+    await settle()
+    refused, *others = desk.told
+    assert isinstance(refused, MessageTooLarge)
+    assert others == [Published(0, 0), Published(0, 1)]
+    assert desk.bodies(topic) == [b"a", b"z" * 200]
+
+
+@pytest.mark.usefixtures("packing")
+async def test_a_topic_that_asks_for_keys_looks_into_packed_messages(desk: Desk) -> None:
+    topic = await desk.topic(cleanup_policy="compact")
+    offer(desk, topic, said(b"a", keys=["k"]))  # type: ignore[arg-type]  # words by name
+    offer(desk, topic, said(b"b"))
+    await settle()
+    assert isinstance(desk.told[0], InvalidRecord)
+    assert desk.told[1] == Published(0, 0)
+
+
+@pytest.mark.usefixtures("packing")
+@pytest.mark.parametrize(
+    ("kind", "sharded", "is_taken"),
+    [
+        (TopicKind.MIXED, True, True),
+        (TopicKind.NORMAL, False, True),
+        (TopicKind.NORMAL, True, False),
+        (TopicKind.FIFO, False, True),
+        (TopicKind.DELAY, False, False),
+        (TopicKind.TRANSACTION, False, False),
+        (TopicKind.PRIORITY, False, False),
+        (TopicKind.LITE, False, False),
+    ],
+)
+async def test_what_a_topic_does_not_take_at_once_is_not_taken_packed(
+    desk: Desk, kind: TopicKind, sharded: bool, is_taken: bool
+) -> None:
+    topic = await desk.topic(kind=kind)
+    assert offer(desk, topic, said(b"a"), sharded=sharded) is is_taken
+    await settle()
+    assert len(desk.told) == is_taken
+
+
+@pytest.mark.usefixtures("packing")
+async def test_packed_messages_for_nowhere_or_too_large_are_left_to_the_others(desk: Desk) -> None:
+    topic = await desk.topic()
+    assert not offer(desk, topic, said(b"a"), partition=1)
+    assert not offer(desk, topic, said(b"a"), largest_bytes=desk.publisher.limits.body_bytes_max + 1)
+    await settle()
+    assert desk.told == []
+    assert desk.log.appends == 0

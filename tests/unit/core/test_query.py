@@ -269,6 +269,7 @@ async def test_memory_is_bounded_by_writing_the_largest_range(topics: Topics, st
 async def test_colliding_fingerprints_give_no_false_answers(
     topics: Topics, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("braidmq.core.query._ranges.IS_COMPILED", False)
     monkeypatch.setattr("braidmq.core.query._ranges.fingerprint", lambda _: b"collided")
     monkeypatch.setattr(query_module, "fingerprint", lambda _: b"collided")
     query = await start()

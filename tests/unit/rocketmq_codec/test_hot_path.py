@@ -1,14 +1,10 @@
 """The shortcuts of the hot path say the same as the general way, or leave it to that."""
 
-import json
-import struct
-
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from braidmq.model import ROCKETMQ_HEADER
 from braidmq.protocols.rocketmq.codec import (
     REQUEST_HEADERS,
     RESPONSE_FLAG,
@@ -29,9 +25,7 @@ from braidmq.protocols.rocketmq.codec import (
 )
 from braidmq.protocols.rocketmq.codec.delivered import encode_record
 from braidmq.protocols.rocketmq.codec.headers import SendMessageRequestHeaderV2
-from braidmq.protocols.rocketmq.codec.mapping import make_message, own_header
 from braidmq.protocols.rocketmq.codec.messages import decode_message, encode_message, read_properties
-from braidmq.protocols.rocketmq.codec.plain import PLAIN_SEND, plain_message, read_plain_send
 from braidmq.protocols.rocketmq.codec.sent import encode_sent
 from braidmq.records import batch_messages, read_records, record_message
 from unit.rocketmq_codec.strategies import COMMANDS, stored_messages
@@ -132,86 +126,6 @@ def test_the_answer_to_a_send_is_the_same_in_short(opaque: int, offset: int, que
         assert written == encode_command(general)
     else:
         assert written is None
-
-
-ODD_VALUES = st.one_of(
-    st.sampled_from(["", "0", "1", "-1", "7.0", "true", "null", "x", "99999999999", " 1", "\x01", "\ud800"]),
-    st.integers(-(2**40), 2**40),
-    st.floats(),
-    st.booleans(),
-    st.none(),
-    st.just([]),
-)
-
-
-@st.composite
-def plain_frames(draw: st.DrawFn) -> bytes:
-    """Sends as Java writes them, some of them with something odd in a place."""
-    fields: dict[str, object] = {**SEND, "g": str(draw(st.integers(0, 2**62)))}
-    header: dict[str, object] = {
-        "extFields": fields,
-        "flag": 0,
-        "language": "JAVA",
-        "opaque": draw(st.integers(-(2**31), 2**31 - 1)),
-        "serializeTypeCurrentRPC": "JSON",
-        "version": 479,
-    }
-    for place in (fields, header):
-        for name in draw(st.lists(st.sampled_from([*place, "unknown"]), max_size=1)):
-            place[name] = draw(ODD_VALUES)
-        for name in draw(st.lists(st.sampled_from([*place]), max_size=1)):
-            del place[name]
-    text = PLAIN_SEND + json.dumps(header).encode()[1:]
-    body = draw(st.binary(max_size=20))
-    length = draw(st.sampled_from([len(text)] * 8 + [len(text) - 1, len(text) + len(body) + 1]))
-    return struct.pack(">I", length) + text + body
-
-
-@given(frame=plain_frames())
-def test_a_plain_send_is_read_as_in_general_or_left_to_that(frame: bytes) -> None:
-    found = read_plain_send(frame)
-    if found is None:
-        return
-    send, header, body = found
-    request, fields = decode_request(frame)
-    assert (request.code, request.opaque, request.flag) == (RequestCode.SEND_MESSAGE_V2, send.opaque, 0)
-    assert header == read_header(SendMessageRequestHeaderV2, by_name(fields))
-    assert request.body == body
-
-
-def test_nearly_all_sends_take_the_short_way() -> None:
-    found = read_plain_send(json_frame(PLAIN_SEND.decode() + json.dumps({"extFields": SEND, "opaque": 5})[1:]))
-    assert found is not None
-    assert (found[0].opaque, found[1].topic, found[2]) == (5, "orders", b"")
-    made = plain_message("KEYS\x01k\x02UNIQ_KEY\x01A1\x02", b"x", 1, (ROCKETMQ_HEADER, b"own"))
-    assert made is not None
-    message, unique_id = made
-    assert (message.key, message.tag, message.id, unique_id) == (b"k", None, "A1", b"A1")
-
-
-PROPERTY_TEXTS = st.lists(
-    st.tuples(
-        st.one_of(
-            st.sampled_from(["UNIQ_KEY", "KEYS", "TAGS", "__SHARDINGKEY", "RECONSUME_TIME", ROCKETMQ_HEADER, "a", ""]),
-            st.text(max_size=4),
-        ),
-        st.one_of(st.sampled_from(["A1", "", " ", "a b", "\u2003x", "\x1cy", "\x01", "\x02"]), st.text(max_size=6)),
-        st.sampled_from(["\x01"] * 12 + ["\x02", ""]),
-        st.sampled_from(["\x02"] * 12 + ["\x01", ""]),
-    ),
-    max_size=6,
-).map(lambda pairs: "".join(f"{name}{middle}{value}{end}" for name, value, middle, end in pairs))
-
-
-@given(properties=PROPERTY_TEXTS, body=st.binary(max_size=4), born_ms=st.integers(0, 2**60))
-def test_a_plain_message_is_made_as_in_general_or_left_to_that(properties: str, body: bytes, born_ms: int) -> None:
-    host = Host.of("10.0.0.9", 10911)
-    made = plain_message(properties, body, born_ms, (ROCKETMQ_HEADER, own_header(3, 2, 77, host)))
-    if made is None:
-        return
-    message, unique_id = made
-    assert message == make_message(properties, body, born_ms, flag=3, sys_flag=2, store_ms=77, born_host=host)
-    assert message.id == unique_id.decode()
 
 
 @given(sent=stored_messages())

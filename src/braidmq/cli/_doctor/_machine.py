@@ -11,7 +11,13 @@ from braidmq.cli._limits import file_limits, files_needed
 from braidmq.model.finding import Finding, fail, ok, warn
 from braidmq.settings import Settings
 
-COMPILED = ("braidmq.log.embedded._many_files",)
+COMPILED = (
+    "braidmq.core.query._entries",
+    "braidmq.log.embedded._many_files",
+    "braidmq.protocols.rocketmq.codec._deliveries",
+    "braidmq.protocols.rocketmq.codec._sends",
+    "braidmq.records._packing",
+)
 """Modules whose source is Cython; everything works without them."""
 
 _CLOCK_UNSYNCHRONISED = 5

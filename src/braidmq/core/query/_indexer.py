@@ -18,7 +18,7 @@ import structlog
 from braidmq.core.pull import batches_of
 from braidmq.core.query._index import Index, IndexLimits, PartitionIndex, TopicList
 from braidmq.core.query._pace import Pace
-from braidmq.core.query._ranges import ENTRY_BYTES, SPAN_MAX, OpenRange, write_range
+from braidmq.core.query._ranges import ENTRY_BYTES, SPAN_MAX, OpenRange, batch_entries, write_range
 from braidmq.log import Fetched, Log
 from braidmq.log.embedded import Disk
 from braidmq.model.errors import DamagedLog, InvalidBatch, LogClosed, OffsetOutOfRange, UnknownPartition
@@ -258,7 +258,14 @@ class Indexer:
             if batch.base_offset >= until:
                 break
             if is_visible:
-                if batch.record_count > SLICE_RECORDS:
+                if batch.record_count <= LARGE_BATCH_RECORDS:
+                    made = batch_entries(batch, open_range.first, open_range.end, until)
+                else:
+                    made = await asyncio.to_thread(batch_entries, batch, open_range.first, open_range.end, until)
+                if made is not None:
+                    self.index.open_bytes += open_range.add_entries(made)
+                    self.records += made.records
+                elif batch.record_count > SLICE_RECORDS:
                     await self._take_large_batch(open_range, batch, until)
                 else:
                     self._take(open_range, _records(batch), until)

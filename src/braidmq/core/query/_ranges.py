@@ -13,7 +13,14 @@ from typing import Final, NamedTuple
 
 from braidmq.core.query._words import FINGERPRINT_BYTES, fingerprint, words_of
 from braidmq.log.embedded import Disk
-from braidmq.records import Record, checksum
+from braidmq.records import BATCH_HEADER_BYTES, Batch, Codec, Record, checksum
+
+try:
+    from braidmq.core.query._entries import entries_of
+except ImportError:  # not compiled here: record by record
+    IS_COMPILED = False
+else:
+    IS_COMPILED = True
 
 FOLDER: Final = "ranges"
 OPEN_NAME: Final = f"{FOLDER}/open"
@@ -57,6 +64,28 @@ class RangeName(NamedTuple):
         return name if name.text == text and first <= end else None
 
 
+class Entries(NamedTuple):
+    """What an index keeps of some messages."""
+
+    entries: bytes
+    earliest_ms: int
+    latest_ms: int
+    records: int
+
+
+def batch_entries(batch: Batch, first: int, begin: int, until: int) -> Entries | None:
+    """Of the messages of a batch that lie from `begin` on and before `until`, with their distances from `first`; None
+    where they must be looked at one by one. May be called in any thread."""
+    append_ms = batch.max_timestamp if batch.is_append_time else -1
+    if not IS_COMPILED or batch.codec is not Codec.NONE or (batch.is_append_time and append_ms < 0):
+        return None
+    records = memoryview(batch.data)[BATCH_HEADER_BYTES:]
+    made = entries_of(
+        records, batch.record_count, batch.base_offset, batch.base_timestamp, append_ms, first, begin, until
+    )
+    return None if made is None else Entries(*made)
+
+
 class OpenRange:
     """A range in memory, which grows. Entries are in the order of the log, but for runs of them that are sorted as soon
     as they are complete: so a search looks at a few entries of each run, and only at the last, incomplete one whole."""
@@ -87,6 +116,18 @@ class OpenRange:
             if timestamp_ms < earliest_ms:
                 earliest_ms = timestamp_ms
         self.earliest_ms, self.latest_ms = earliest_ms, latest_ms
+        return self._grown(before_bytes)
+
+    def add_entries(self, made: Entries) -> int:
+        """The same with what `batch_entries` made."""
+        before_bytes = len(self.entries)
+        self.entries += made.entries
+        self.earliest_ms = min(self.earliest_ms, made.earliest_ms)
+        self.latest_ms = max(self.latest_ms, made.latest_ms)
+        return self._grown(before_bytes)
+
+    def _grown(self, before_bytes: int) -> int:
+        entries = self.entries
         for at in range(before_bytes - before_bytes % RUN_BYTES, len(entries) - RUN_BYTES + 1, RUN_BYTES):
             _sort_run(entries, at)
         return len(entries) - before_bytes

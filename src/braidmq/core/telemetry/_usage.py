@@ -156,22 +156,27 @@ class Outlet:
 
     def gave_records(self, group: str, number: int, records: Sequence[Record], size_bytes: int) -> None:
         """Messages one by one; there is at least one."""
-        self._counters.delivered(group, number, len(records), size_bytes)
-        self._figure.add(len(records), size_bytes)
+        is_pressure = (PRESSURE_HEADER, b"true") in records[0].headers
+        self.gave(group, number, [record.timestamp_ms for record in records], size_bytes, is_pressure=is_pressure)
+
+    def gave(self, group: str, number: int, times_ms: Sequence[int], size_bytes: int, *, is_pressure: bool) -> None:
+        """Messages of these times; there is at least one, and the first says whether they belong to a test."""
+        count = len(times_ms)
+        self._counters.delivered(group, number, count, size_bytes)
+        self._figure.add(count, size_bytes)
         if (usage := self._usage) is None:
             return
-        traffic = PRESSURE if (PRESSURE_HEADER, b"true") in records[0].headers else NORMAL
-        cell = usage.cell((OUT, self._protocol, group, traffic, number, None))
-        cell.messages += len(records)
+        cell = usage.cell((OUT, self._protocol, group, PRESSURE if is_pressure else NORMAL, number, None))
+        cell.messages += count
         cell.size_bytes += size_bytes
         cell.times += 1
         now_ms = usage.now_ms()
-        oldest, newest = bucket_of(now_ms - records[0].timestamp_ms), bucket_of(now_ms - records[-1].timestamp_ms)
+        oldest, newest = bucket_of(now_ms - times_ms[0]), bucket_of(now_ms - times_ms[-1])
         if oldest == newest:
-            cell.latency[oldest] = cell.latency.get(oldest, 0) + len(records)
+            cell.latency[oldest] = cell.latency.get(oldest, 0) + count
             return
-        for record in records:
-            index = bucket_of(now_ms - record.timestamp_ms)
+        for time_ms in times_ms:
+            index = bucket_of(now_ms - time_ms)
             cell.latency[index] = cell.latency.get(index, 0) + 1
 
     def gave_each(self, group: str, given: Iterable[tuple[int, Record]]) -> None:

@@ -66,6 +66,9 @@ JOURNAL_FILES_RELEASE = 6
 JOURNAL_FILES_MAX = 12
 """When so many journal files are in use, a checkpoint begins; everything is flushed to release them (where nothing is
 promised); turns wait."""
+FLUSH_WORTH_BYTES = 1024 * 1024
+"""How much should lie in tails before the thread is woken that writes those of them that are due; each tick writes the
+rest."""
 SYNC_WORTH_BYTES = 256 * 1024
 """How much should have been written for each segment that a checkpoint syncs."""
 
@@ -182,7 +185,7 @@ class EmbeddedLog:
             return
         if engine.commit_turn():
             self._request_sync()
-        if engine.ready and not self._flushing:
+        if engine.ready and not self._flushing and engine.tail_bytes >= FLUSH_WORTH_BYTES:
             self._begin_flush()
         if (spare := engine.journal.begin_spare()) is not None:
             making = self._loop.run_in_executor(self._readers, spare.run)

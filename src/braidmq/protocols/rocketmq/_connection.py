@@ -13,13 +13,13 @@ from typing import Any, Final, Protocol
 import structlog
 
 from braidmq.model import BraidError
-from braidmq.protocols.framed import WRITE_BUFFER_BYTES, FramedConnection
+from braidmq.protocols.framed import WRITE_BUFFER_BYTES, FramedConnection, RequestMemory
 from braidmq.protocols.framed import Home as FramedHome
 from braidmq.protocols.listener import Address
 from braidmq.protocols.rocketmq import _audit
 from braidmq.protocols.rocketmq._call import NO_FIELDS, Answer, Call
 from braidmq.protocols.rocketmq._operations import Later, Result, operations
-from braidmq.protocols.rocketmq._plain_sends import take_plain
+from braidmq.protocols.rocketmq._plain_sends import PLAIN_SEND, take_plain
 from braidmq.protocols.rocketmq._services import BROKER_VERSION, REGION, RocketMQServices
 from braidmq.protocols.rocketmq.codec import (
     ONEWAY_FLAG,
@@ -36,7 +36,6 @@ from braidmq.protocols.rocketmq.codec import (
     encode_head,
 )
 from braidmq.protocols.rocketmq.codec.ids import OFFSET_BITS, write_offset_id
-from braidmq.protocols.rocketmq.codec.plain import PLAIN_SEND
 from braidmq.protocols.rocketmq.codec.sent import encode_sent
 
 UNKNOWN_CODE: Final = -1
@@ -139,10 +138,18 @@ class Connection(FramedConnection):
     def _take(self, frame: bytes) -> None:
         if self._is_flushing or self._held:
             self._held.append(frame)
-        elif not frame.startswith(PLAIN_SEND, 4) or self._transport.is_closing() or not take_plain(self, frame):
-            self._take_now(frame)
+        else:
+            self.take_now(frame)
 
-    def _take_now(self, frame: bytes) -> None:
+    def _take_several(self, data: bytes, position: int) -> int:
+        if data.startswith(PLAIN_SEND, position + 8) and not (
+            self._is_flushing or self._held or self._transport.is_closing()
+        ):
+            return take_plain(self, data, position)
+        return position
+
+    def take_now(self, frame: bytes) -> None:
+        """A request that was counted in the listener's memory, by the general way."""
         if self._transport.is_closing():
             self._home.memory.free(len(frame))
             return
@@ -159,10 +166,10 @@ class Connection(FramedConnection):
         self._under_way += 1
         self._begin(Call(command, fields, self, len(frame)))
 
-    def begun(self, code: int) -> None:
-        """A request is under way that was not made a call of. Hot path."""
-        self._under_way += 1
-        self._home.requests[code] += 1
+    def begun(self, code: int, requests: int) -> None:
+        """Requests are under way that no calls were made of. Hot path."""
+        self._under_way += requests
+        self._home.requests[code] += requests
 
     def _begin(self, call: Call[Any]) -> None:
         command = call.command
@@ -258,16 +265,25 @@ class Connection(FramedConnection):
         frame = encode_sent(request.opaque, BROKER_VERSION, REGION, msg_id, partition, offset, unique_id)
         if frame is None:
             return False
-        self.answered(frame, call.frame_bytes)
+        self.answered(frame, 1, call.frame_bytes)
         return True
 
-    def answered(self, frame: bytes, request_bytes: int) -> None:
-        """Send what answers a request of so many bytes, with all others of this turn. Hot path."""
-        self._under_way -= 1
-        self._home.memory.free(request_bytes)
+    def answered(self, frames: bytes, requests: int, request_bytes: int) -> None:
+        """Send what answers so many requests of so many bytes, with all others of this turn. Hot path."""
+        self._under_way -= requests
+        self.memory.free(request_bytes)
         if not self._transport.is_closing():
-            self._output.append(frame)
+            self._output.append(frames)
             self._write_soon()
+
+    @property
+    def memory(self) -> RequestMemory:
+        """What requests are counted in."""
+        return self._home.memory
+
+    @property
+    def frame_bytes_max(self) -> int:
+        return self._home.request_bytes_max
 
     def _free(self, call: Call[Any]) -> None:
         self._under_way -= 1
@@ -345,7 +361,7 @@ class Connection(FramedConnection):
             self._resumed.set()
             self._resumed = None
         while self._held and not self._is_flushing:
-            self._take_now(self._held.popleft())
+            self.take_now(self._held.popleft())
 
     def _lost(self) -> None:
         self._home.memory.free(sum(map(len, self._held)))

@@ -19,7 +19,7 @@ from braidmq.model import DEFAULT_INSTANCE, Topic, TraceKind
 from braidmq.model.errors import OffsetOutOfRange, UnknownPartition, UnknownSubscription
 from braidmq.model.group_settings import check_consumption
 from braidmq.protocols.rocketmq._call import Answer, Call
-from braidmq.protocols.rocketmq._delivered import encode_records
+from braidmq.protocols.rocketmq._delivered import begin_reading, encode_records
 from braidmq.protocols.rocketmq._filters import kind_of
 from braidmq.protocols.rocketmq._operations import LATER, Later, Result, answers
 from braidmq.protocols.rocketmq._queues import find_topic, queue_number
@@ -63,6 +63,8 @@ def _pull(call: Call[PullMessageRequestHeader], topic: Topic, number: int, chose
     header = call.header
     is_waiting = header.sys_flag & SUSPEND_FLAG and header.suspend_timeout_millis > 0
     try:
+        if (read := _read(call, topic, number, chosen)) is not None:
+            return read
         pulled = call.services.puller.pull_now(
             number, header.queue_offset, chosen, count_max=_count_max(call), bytes_max=_bytes_max(header)
         )
@@ -71,6 +73,44 @@ def _pull(call: Call[PullMessageRequestHeader], topic: Topic, number: int, chose
     if pulled is not None and (pulled.records or not is_waiting or pulled.next_offset > header.queue_offset):
         return _answer(call, topic, number, pulled)
     return _wait(call, topic, number, chosen)
+
+
+def _read(call: Call[PullMessageRequestHeader], topic: Topic, number: int, chosen: Filter) -> Answer | None:
+    """Messages that are there, and need not be read one by one; None where that found none. Raises what
+    `Puller.pull_now` raises."""
+    header, services = call.header, call.services
+    reading = begin_reading(
+        services,
+        topic.name,
+        header.queue_id,
+        number,
+        header.queue_offset,
+        chosen,
+        call.connection.store_host,
+        count_max=_count_max(call),
+        bytes_max=_bytes_max(header),
+    )
+    if reading is None:
+        return None
+    bounds = services.puller.search_now(number, reading)
+    found = reading.deliveries
+    if bounds is None or not found.times:
+        return None
+    body = found.body
+    _note_delivered(call, number, found.offset)
+    services.outlet.gave(header.consumer_group, number, found.times, len(body), is_pressure=found.is_pressure)
+    return Answer(ResponseCode.SUCCESS, _fields(found.offset, bounds), body)
+
+
+def _note_delivered(call: Call[PullMessageRequestHeader], number: int, next_offset: int) -> None:
+    call.services.tracer.note_range(
+        TraceKind.DELIVERED,
+        call.header.consumer_group,
+        number,
+        call.header.queue_offset,  # so that pulls follow on each other, whatever their filter left out
+        next_offset,
+        call.connection.client_id,
+    )
 
 
 async def _wait(call: Call[PullMessageRequestHeader], topic: Topic, number: int, chosen: Filter) -> Answer | Later:
@@ -140,14 +180,7 @@ def _answer(call: Call[PullMessageRequestHeader], topic: Topic, number: int, pul
     header = call.header
     fields = _fields(pulled.next_offset, pulled.bounds)
     if pulled.records:
-        call.services.tracer.note_range(
-            TraceKind.DELIVERED,
-            header.consumer_group,
-            number,
-            header.queue_offset,  # so that pulls follow on each other, whatever their filter left out
-            pulled.next_offset,
-            call.connection.client_id,
-        )
+        _note_delivered(call, number, pulled.next_offset)
         body = encode_records(
             call.services, pulled.records, topic.name, header.queue_id, number, call.connection.store_host
         )

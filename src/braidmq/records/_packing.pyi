@@ -1,0 +1,3 @@
+from collections.abc import Callable
+
+def pack(contents: list[bytes], times: list[int], checksum_of: Callable[[bytes], int]) -> bytes: ...
