@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
+from _alone import alone
 from report import Figure, Progress
 
 HERE = Path(__file__).parent
@@ -39,6 +40,8 @@ class Bench:
         subprocess.run(["javac", "-nowarn", "-cp", jars, "-d", str(classes), str(source)], check=True)
         self._command = ["java", "-Xmx1g", "-cp", f"{classes}:{jars}", program]
         self._made = 0
+        self.pids: set[int] = set()
+        """All servers; only those that are measured are awake."""
         self.messages = messages
         self.rounds = rounds
 
@@ -69,13 +72,14 @@ class Bench:
                 process.kill()
 
     def alternate(self, what: str, sides: Sequence[Side], measure: Callable[[Side], float]) -> list[list[float]]:
-        """For each side its figures, round by round; who begins changes with the rounds."""
+        """For each side its figures, round by round, measured while the others sleep; who begins changes."""
         figures: list[list[float]] = [[] for _ in sides]
         with Progress(what, self.rounds * len(sides)) as progress:
             for nth in range(self.rounds):
                 order = list(enumerate(sides))
                 for place, side in order if nth % 2 else reversed(order):
-                    figures[place].append(measure(side))
+                    with alone(side.pids, self.pids):
+                        figures[place].append(measure(side))
                     progress.step()
         return figures
 

@@ -37,6 +37,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 
+from _alone import alone
 from maven import LOGGING, fetch_jars
 from report import Figure, Progress, print_figures, write_figures
 
@@ -188,13 +189,14 @@ Rates = dict[str, list[float]]
 
 
 def alternate(bench: Bench, rounds: int, what: str, measure: Callable[[Side], float]) -> Rates:
-    """What every side gave in every round; the order turns."""
+    """What every side gave in every round, while the others slept; the order turns."""
     rates: Rates = {side.name: [] for side in bench.sides}
     with Progress(what, rounds * len(bench.sides)) as progress:
         for number in range(rounds):
             order = [*bench.sides[number % len(bench.sides) :], *bench.sides[: number % len(bench.sides)]]
             for side in order:
-                rates[side.name].append(measure(side))
+                with alone((side.pid,), [each.pid for each in bench.sides]):
+                    rates[side.name].append(measure(side))
                 progress.step()
     return rates
 

@@ -6,7 +6,7 @@
 
 The addresses are name servers of two RocketMQ clusters of one broker each: one that answers from the page cache
 (ASYNC_FLUSH), one that syncs (SYNC_FLUSH). Rounds alternate between our node and the peer that does the same; a figure
-is the median of the rounds' ratios. Memory is that of the processes behind the addresses. Needs Java, and Maven for the
+is the median of the rounds' ratios. Who is not measured sleeps meanwhile. Memory is that of the processes behind the addresses. Needs Java, and Maven for the
 client's jars.
 """
 
@@ -16,7 +16,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -25,6 +25,7 @@ import psutil
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 
+from _alone import alone
 from _java_load import STEP_LIMIT_S, Bench, Side, at_least, bench_parser, chosen_figures, our_node, peer_side
 from maven import LOGGING, fetch_jars
 from report import Figure, print_figures, write_figures
@@ -88,6 +89,11 @@ def measure_delay(bench: Bench, ours: Side) -> list[Figure]:
     def send() -> float:
         return float(bench.run("send", ours, bench.topic(), SENDERS, BYTES, count)["rate"])
 
+    with alone(ours.pids, bench.pids):
+        return _delay_alone(bench, ours, send)
+
+
+def _delay_alone(bench: Bench, ours: Side, send: Callable[[], float]) -> list[Figure]:
     undisturbed = [send() for _ in range(3)]
     with bench.begin("delay", ours, bench.topic(), DELAYED, 60, DELAYED_OVER_S, BYTES) as process:
         assert process.stdout is not None
@@ -144,11 +150,14 @@ def main() -> None:
         bench = Bench("RocketMQLoad", jars, folder, options.messages, options.rounds)
         with ExitStack() as stack:
             ours, peer = stack.enter_context(our_side(folder, "interval")), rocketmq("peer", options.against)
+            bench.pids.update(ours.pids, peer.pids)
+            if options.against_synced is not None:
+                other = rocketmq("synced peer", options.against_synced)
+                bench.pids.update(other.pids)
             if "send" in chosen:
                 figures.append(measure_send(bench, ours, peer, f"sync send, {SENDERS} threads, page cache"))
             if "synced" in chosen:
                 with our_side(folder, "commit") as synced:
-                    other = rocketmq("synced peer", options.against_synced)
                     figures.append(measure_send(bench, synced, other, f"sync send, {SENDERS} threads, synced"))
             if "consume" in chosen:
                 figures.append(measure_consume(bench, ours, peer))
