@@ -6,8 +6,8 @@
 
 The addresses are name servers of two RocketMQ clusters of one broker each: one that answers from the page cache
 (ASYNC_FLUSH), one that syncs (SYNC_FLUSH). Rounds alternate between our node and the peer that does the same; a figure
-is the median of the rounds' ratios. Who is not measured sleeps meanwhile. Memory is that of the processes behind the addresses. Needs Java, and Maven for the
-client's jars.
+is the median of the rounds' ratios. Who is not measured sleeps meanwhile. Memory is that of the processes behind the
+addresses. Needs Java, and Maven for the client's jars.
 """
 
 import json

@@ -237,7 +237,7 @@ def measured(chosen: Collection[str], options: argparse.Namespace) -> list[Figur
     try:
         bench = Bench("RocketMQGrpcLoad", jars, folder, options.messages, options.rounds)
         with our_side(folder) as ours:
-            bench.pids.update(ours.pids, peer[0].pids if peer else ())
+            bench.pids.update(ours[0].pids, peer[0].pids if peer else ())
             peers = Peers(bench, tools, ours, peer)
             return [printed(MEASURES[each](peers)) for each in chosen]
     finally:
