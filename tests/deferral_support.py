@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from braidmq.core.admission import Admissions
 from braidmq.core.delivery import Delivery
-from braidmq.core.halves import HalfLimits, Halves, Question
+from braidmq.core.halves import HalfLimits, Halves, Question, WaitingRoom
 from braidmq.core.timers import Timers
 from braidmq.log import AppendResult
 from braidmq.log.memory import MemoryLog
@@ -23,6 +23,8 @@ from groups_support import FakeClock, settle
 
 RowT = TypeVar("RowT", bound=Timer | Half)
 GROUP = "payers"
+WAITING = 1_000_000
+"""The number of the partition in which halves wait."""
 
 
 class MemoryRows(Generic[RowT]):
@@ -206,7 +208,8 @@ class Producers:
 
 
 class Place:
-    """Timers and halves with all that they work on. `restart` is another life of them."""
+    """Timers and halves with all that they work on, with a waiting room for halves or without. `restart` is another
+    life of them."""
 
     def __init__(
         self,
@@ -214,6 +217,7 @@ class Place:
         limits: HalfLimits | None = None,
         *,
         is_shared: bool = False,
+        has_room: bool = False,
     ) -> None:
         self.clock = FakeClock(BEGAN_MS)
         self.log = log_type(self.clock.now_ms)
@@ -222,15 +226,21 @@ class Place:
         self.half_rows: MemoryRows[Half] = MemoryRows(is_shared=is_shared)
         self.producers = Producers()
         self.limits = limits or HalfLimits()
+        self.waiting = Topic(id=uuid4(), name="waiting", partition_numbers=(WAITING,), retention_ms=-1)
+        self.has_room = has_room
         self.make_services()
 
     def make_services(self) -> None:
         delivery = self.delivery = Delivery(self.topics, self.log, Admissions(), self.clock.now_ms, draw=lambda _: 0)
         self.timers = Timers(self.timer_rows, delivery, self.clock, owner="me")
-        self.halves = Halves(self.half_rows, delivery, self.clock, owner="me", limits=self.limits)
+        self.room = WaitingRoom(self.half_rows, self.log, WAITING, self.clock) if self.has_room else None
+        self.halves = Halves(self.room or self.half_rows, delivery, self.clock, owner="me", limits=self.limits)
         self.halves.ask_through(self.producers)
 
     async def start(self) -> None:
+        if self.room is not None:
+            await self.log.create_topic(self.waiting)
+            await self.room.open()
         await self.timers.start()
         await self.halves.start()
         await settle()
@@ -238,6 +248,8 @@ class Place:
     async def close(self) -> None:
         await self.timers.close()
         await self.halves.close()
+        if self.room is not None:
+            await self.room.close()
 
     async def restart(self) -> None:
         """As after a kill: what was under way is gone, and nothing was told to the services."""

@@ -2,7 +2,8 @@
 
 Timers and halves are the real ones. What they work on is made of what a disk would keep, each call of which passes
 several *moments*; every moment may be the node's last. Then what was acknowledged is kept, what was under way is kept
-or not by chance, and new services take over. Between deaths the database now and then fails without saying whether it
+or not by chance, and new services take over. Half of the worlds share their database with other nodes; in the others
+halves wait in the log first. Between deaths the database now and then fails without saying whether it
 did what it was asked, and the disk is full.
 
 Publishers recall; producers say their word, or the opposite, or both, or nothing until they are asked, and then perhaps
@@ -14,11 +15,12 @@ from collections import Counter
 from collections.abc import Callable
 from random import Random
 from typing import Generic, TypeVar
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from braidmq.core.admission import Admissions
-from braidmq.core.delivery import Delivery
-from braidmq.core.halves import HalfLimits, Halves, Question
+from braidmq.core.deferral import handle_of, parse_handle
+from braidmq.core.delivery import Delivery, pack
+from braidmq.core.halves import HalfLimits, Halves, Question, WaitingRoom
 from braidmq.core.timers import Timers
 from braidmq.log import Appended
 from braidmq.log.memory import MemoryLog
@@ -31,6 +33,7 @@ from groups_support import FakeClock
 from simulator.transactions import FAILURES, LOOKING, Death, Moments, SimulatedLog
 
 PARTITIONS = (1, 2)
+WAITING = 9
 CLIENTS = 4
 MOMENTS_MAX = 500
 DELAY_MAX_MS = 2_000
@@ -96,6 +99,7 @@ class World:
         self.half_rows: SimulatedRows[Half] = SimulatedRows(self.moments, is_shared=is_shared)
         self.log = SimulatedLog(self.moments, self.clock.now_ms)
         self.topic = Topic(id=uuid4(), name="orders", partition_numbers=PARTITIONS, retention_ms=-1)
+        self.waiting = Topic(id=uuid4(), name="waiting", partition_numbers=(WAITING,), retention_ms=-1)
         self.promises = Promises()
         self.asked: list[Question] = []
         self.deaths = 0
@@ -109,6 +113,7 @@ class World:
         asyncio.get_running_loop().set_exception_handler(lambda *_: None)
         world = cls(seed)
         await world.log.create_topic(world.topic)
+        await world.log.create_topic(world.waiting)
         return world
 
     @property
@@ -139,13 +144,17 @@ class World:
             await self._run_until_death()
         await self._settle_and_check()
 
-    def _services(self) -> tuple[Timers, Halves]:
+    def _services(self) -> tuple[Timers, Halves, WaitingRoom | None]:
         draw = self.random.randrange
         delivery = Delivery(self, self.log, Admissions(), self.clock.now_ms, draw=draw)
         timers = Timers(self.timer_rows, delivery, self.clock, owner="me", draw=draw)
-        halves = Halves(self.half_rows, delivery, self.clock, owner="me", limits=LIMITS, draw=draw)
+        room = None
+        if not self.half_rows.is_shared:
+            stay_ms = self.random.choice((20, 60, 200))
+            room = WaitingRoom(self.half_rows, self.log, WAITING, self.clock, stay_ms=stay_ms)
+        halves = Halves(room or self.half_rows, delivery, self.clock, owner="me", limits=LIMITS, draw=draw)
         halves.ask_through(self)
-        return timers, halves
+        return timers, halves, room
 
     async def _run_until_death(self) -> None:
         node = asyncio.ensure_future(self._node())
@@ -156,11 +165,13 @@ class World:
             raise error
 
     async def _node(self) -> None:
-        timers, halves = self._services()
+        timers, halves, room = self._services()
         try:
+            if room is not None:
+                await room.open()
             await timers.start()
             await halves.start()
-        except StoreFailed:
+        except BraidError:
             return  # a node that cannot start ends
         clients = [asyncio.ensure_future(self._client(timers, halves)) for _ in range(CLIENTS)]
         done, _ = await asyncio.wait(
@@ -183,6 +194,7 @@ class World:
         survived = self.log.taken[:kept]
         self.log = SimulatedLog(self.moments, self.clock.now_ms)
         await self.log.create_topic(self.topic)
+        await self.log.create_topic(self.waiting)
         for number, batch in survived:
             (result,) = MemoryLog.append(self.log, [(number, batch)]).result()
             assert isinstance(result, Appended)
@@ -196,7 +208,9 @@ class World:
     async def _settle_and_check(self) -> None:
         """In a life without trouble, everything that was promised happens."""
         self.moments.begin(LOOKING * 2)
-        timers, halves = self._services()
+        timers, halves, room = self._services()
+        if room is not None:
+            await room.open()
         await timers.start()
         await halves.start()
         for _ in range(3 * DELAY_MAX_MS // 100):
@@ -204,6 +218,8 @@ class World:
             await self._turns()
         await timers.close()
         await halves.close()
+        if room is not None:
+            await room.close()
         self._check_timers()
         self._check_halves()
         await self._bury()
@@ -267,10 +283,26 @@ class World:
         message = self._message("h")
         assert message.id is not None
         try:
-            handle, _ = await halves.prepare(self.topic, message, group=GROUP)
+            if self.random.random() < 0.5 or (handle := await self._prepare_now(halves, message)) is None:
+                handle, _ = await halves.prepare(self.topic, message, group=GROUP)
         except BraidError:
             return
         self.promises.prepared[message.id] = handle
+
+    async def _prepare_now(self, halves: Halves, message: Message) -> str | None:
+        """As a connection does with many."""
+        kept: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        def tell(result: list[UUID] | BraidError) -> None:
+            if isinstance(result, BraidError):
+                kept.set_exception(result)
+            else:
+                kept.set_result(handle_of(result[0]))
+
+        packed = [(pack(message), message.id or "", GROUP)]
+        if not halves.prepare_now(self.topic, self.random.randrange(len(PARTITIONS)), packed, tell):
+            return None
+        return await kept
 
     async def _speak(self, halves: Halves) -> None:
         """Any word on any of the last halves, whatever was said before."""
@@ -288,6 +320,8 @@ class World:
         if handle is None:
             return
         (self.promises.commits_tried if commit else self.promises.rollbacks_tried).add(id)
+        if commit and self.random.random() < 0.5 and await self._commit_now(halves, handle, asked=asked):
+            return
         try:
             ended = await halves.end(handle, commit=commit, group=GROUP, asked=asked)
         except BraidError:
@@ -295,10 +329,19 @@ class World:
         assert ended.committed is commit
         (self.promises.committed if commit else self.promises.rolled_back).add(id)
 
+    async def _commit_now(self, halves: Halves, handle: str, *, asked: bool) -> bool:
+        """As a connection does with many, whose client is told nothing. Whether it was heard."""
+        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        if halves.commit_now([(parse_handle(handle), GROUP, asked)], done.set_result):
+            return False
+        assert await done == 1
+        return True
+
     # Looking.
 
     def _in_log(self, first: int = 0) -> list[Message]:
-        return [message for _, batch in self.log.taken[first:] for message in messages_of(batch)]
+        taken = (batch for number, batch in self.log.taken[first:] if number != WAITING)
+        return [message for batch in taken for message in messages_of(batch)]
 
     def _check_copies_of_this_life(self) -> None:
         copies = Counter(message.id for message in self._in_log(self._inherited))

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -11,9 +11,10 @@ import pytest
 import structlog
 
 from braidmq.core.delivery import Parcel
-from braidmq.core.halves import Ended, Halves
+from braidmq.core.halves import Ended, Halves, WaitingRoom
+from braidmq.core.halves._waiting_room import OnNoted
 from braidmq.core.timers import Timers
-from braidmq.model import Timer
+from braidmq.model import Half, Timer
 from simulator.deferred_world import World
 
 LIVES = 6
@@ -80,12 +81,32 @@ async def _forget_what_was_appended(self: Timers) -> None:
     self._appended.clear()
 
 
+def _tell_before_it_is_durable(self: WaitingRoom, halves: Sequence[Half], on_noted: OnNoted) -> None:
+    _keep(self, halves, lambda _: None)
+    on_noted(None)
+
+
+_keep = WaitingRoom.keep
+
+
+async def _note_before_moving(self: WaitingRoom, halves: Sequence[Half]) -> None:
+    ids = [half.id for half in halves]
+    await _tell_moved(self, ids)
+    self._moving |= {half.id: half for half in halves}
+    await _add_missing(self, halves)
+
+
+_add_missing, _tell_moved = WaitingRoom._add_missing, WaitingRoom._tell_moved
+
+
 @pytest.mark.parametrize(
     ("where", "fault"),
     [
         ("braidmq.core.timers._timers.Timers._deliver", _forget_before_appending),
         ("braidmq.core.timers._timers.Timers._forget_appended", _forget_what_was_appended),
         ("braidmq.core.halves._halves.Halves._end", _append_before_deciding),
+        ("braidmq.core.halves._waiting_room.WaitingRoom.keep", _tell_before_it_is_durable),
+        ("braidmq.core.halves._waiting_room.WaitingRoom._add_missing", _note_before_moving),
     ],
 )
 def test_a_service_with_a_fault_is_found_out(monkeypatch: pytest.MonkeyPatch, where: str, fault: object) -> None:

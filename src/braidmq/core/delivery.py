@@ -1,30 +1,36 @@
-"""Bringing messages that were kept aside into their topics: what timers and halves have in common.
+"""Bringing messages that were kept aside into their topics: what timers and halves have in common. Hot path.
 
 One idea: all that is handed in together is one append, with one batch for each partition where the topic's limit allows
 it. Each message has a fate of its own: a message that its topic does not take does not hold up the others.
+
+A message is kept as the record that it will be, but for its time: so it need not be opened to be appended.
 """
 
+import asyncio
 import random
+import struct
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, cast
 from uuid import UUID
 
 import msgspec
 
 from braidmq.core.admission import Admissions
 from braidmq.core.counters import UNCOUNTED, Tally
-from braidmq.core.loads import Loaded, loaded, partition_for, partition_of_priority
-from braidmq.log import Appended, Log
+from braidmq.core.loads import Loaded, loaded_packed, partition_for, partition_of_priority
+from braidmq.log import Appended, AppendResult, Log
 from braidmq.model import BORN_HEADER, ID_HEADER, BraidError, Half, Message, Topic, TopicKind
 from braidmq.model.errors import DamagedLog, InvalidBatch, OffsetOutOfRange, UnknownPartition, UnknownTopic
-from braidmq.records import Batch, batch_messages, batches_in, read_records
-from braidmq.store import Gathering
+from braidmq.records import Batch, Packed, batch_messages, batches_in, packed_content, read_records, unpacked
 
 READ_BYTES: Final = 1 << 20
 _OVERHEAD_BYTES: Final = 128
 
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Message).decode
+_BORN_ADDED: Final = 1
+_AS_SENT: Final = 2
+_PREFIX: Final = struct.Struct(">Bq")
+"""Whether the last header is one of ours that says when the message was born, and when that was."""
+_decode_struct = msgspec.msgpack.Decoder(Message).decode
 
 
 class Parcel(NamedTuple):
@@ -44,6 +50,12 @@ class Delivered(NamedTuple):
 
 
 Fate = Delivered | BraidError
+OnFates = Callable[[Sequence[Fate]], None]
+"""Told of all messages that were handed in together, in order."""
+
+
+_Given = tuple[UUID, int, Sequence[bytes], OnFates]
+"""Topic, partition and contents that were handed in together."""
 
 
 class TopicLookup(Protocol):
@@ -52,13 +64,30 @@ class TopicLookup(Protocol):
     def topic_by_id(self, topic_id: UUID) -> Topic | None: ...
 
 
-class _Load(NamedTuple):
-    """Messages for one partition, with their places among the parcels."""
+class _Load:
+    """Messages for one partition, each a lot of its own, and who is told of how many of them."""
 
-    topic: Topic
-    partition: int
-    places: list[int]
-    messages: list[Message]
+    __slots__ = ("_fates", "_known", "lots", "partition", "told", "topic")
+
+    def __init__(self, topic: Topic, partition: int) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.lots: list[Packed] = []
+        self.told: list[tuple[int, OnFates]] = []
+        self._fates: list[Fate | None] = []
+        self._known = 0
+
+    def note(self, begin: int, fates: Sequence[Fate]) -> None:
+        """The fates of some; when all are known, everybody is told."""
+        if not self._fates:
+            self._fates = [None] * len(self.lots)
+        self._fates[begin : begin + len(fates)] = fates
+        self._known += len(fates)
+        if self._known == len(self.lots):
+            begin = 0
+            for count, tell in self.told:
+                tell(cast("list[Fate]", self._fates[begin : begin + count]))
+                begin += count
 
 
 class Delivery:
@@ -80,7 +109,7 @@ class Delivery:
         self._now_ms = now_ms
         self._draw = draw
         self._tally = tally
-        self._single: Gathering[Parcel, Fate] = Gathering(self.deliver)
+        self._turn: list[_Given] = []
 
     def check(self, topic: Topic, message: Message) -> None:
         """Whether the topic takes such a message, as far as it can be told now. Raises what its publishing would."""
@@ -90,34 +119,58 @@ class Delivery:
         now_ms = self._now_ms()
         admission.admit_messages(batch_messages([_arriving(message, now_ms)]), now_ms)
 
+    def put(self, topic_id: UUID, partition: int, contents: Sequence[bytes], on_fates: OnFates) -> None:
+        """Append messages to a partition together with all others of this turn; `on_fates` is called once. UnknownTopic
+        says that this node does not know the topic, or that it is being deleted."""
+        if not self._turn:
+            asyncio.get_running_loop().call_soon(self._append)
+        self._turn.append((topic_id, partition, contents, on_fates))
+
     async def deliver(self, parcels: Sequence[Parcel]) -> list[Fate]:
-        """One fate for each parcel, in order. UnknownTopic says that this node does not know the topic, or that it
-        is being deleted."""
+        """One fate for each parcel, in order."""
+        return [await fate for fate in [self.deliver_one(parcel) for parcel in parcels]]
+
+    def deliver_one(self, parcel: Parcel) -> "asyncio.Future[Fate]":
+        """The fate of one parcel, which goes with all others of this turn."""
+        fate: asyncio.Future[Fate] = asyncio.get_running_loop().create_future()
+
+        def tell(fates: Sequence[Fate]) -> None:
+            if not fate.done():
+                fate.set_result(fates[0])
+
+        self.put(parcel.topic_id, parcel.partition, (parcel.content,), tell)
+        return fate
+
+    def _append(self) -> None:
+        turn, self._turn = self._turn, []
         now_ms = self._now_ms()
-        fates: dict[int, Fate] = {}
-        batches: list[tuple[_Load, int, int]] = []
         entries: list[tuple[int, Batch]] = []
-        for load in self._loads(parcels, fates, now_ms):
+        waiting: list[tuple[_Load, int, int]] = []
+        for load in self._loads(turn, now_ms):
             for begin, end, batch in self._batches(load, now_ms):
                 if isinstance(batch, BraidError):
-                    fates.update(dict.fromkeys(load.places[begin:end], batch))
+                    load.note(begin, [batch] * (end - begin))
                 else:
-                    batches.append((load, begin, end))
                     entries.append((load.topic.partition_numbers[load.partition], batch))
-        results = await self._log.append(entries) if entries else []
-        for (load, begin, end), (number, batch), result in zip(batches, entries, results, strict=True):
+                    waiting.append((load, begin, end))
+        if entries:
+            self._log.append(entries).add_done_callback(
+                lambda future: self._tell_all(future.result(), entries, waiting)
+            )
+
+    def _tell_all(
+        self,
+        results: Sequence[AppendResult],
+        entries: Sequence[tuple[int, Batch]],
+        waiting: Sequence[tuple[_Load, int, int]],
+    ) -> None:
+        for (number, batch), (load, begin, end), result in zip(entries, waiting, results, strict=True):
             if isinstance(result, Appended):
                 self._tally.stored(number, batch)
-            for nth, place in enumerate(load.places[begin:end]):
-                if isinstance(result, Appended):
-                    fates[place] = Delivered(load.partition, result.base_offset + nth)
-                else:
-                    fates[place] = result
-        return [fates[place] for place in range(len(parcels))]
-
-    async def deliver_one(self, parcel: Parcel) -> Fate:
-        """The fate of one parcel, which goes with all others of this moment."""
-        return await self._single.put(parcel)
+                first, partition = result.base_offset, load.partition
+                load.note(begin, [Delivered(partition, offset) for offset in range(first, first + end - begin)])
+            else:
+                load.note(begin, [result] * (end - begin))
 
     async def found(self, halves: Iterable[Half]) -> list[UUID]:
         """Those of the halves whose messages are in their topics already, by their ids. Each partition is read once,
@@ -154,28 +207,29 @@ class Delivery:
             return []  # what cannot be read cannot be known; the producer is asked, as for any half
         return found
 
-    def _loads(self, parcels: Sequence[Parcel], fates: dict[int, Fate], now_ms: int) -> Iterable[_Load]:
+    def _loads(self, turn: Sequence[_Given], now_ms: int) -> Iterable[_Load]:
         """What goes to one partition, in order."""
         loads: dict[tuple[UUID, int], _Load] = {}
-        for place, parcel in enumerate(parcels):
+        for topic_id, wanted, contents, on_fates in turn:
             try:
-                topic, message = self._topic(parcel.topic_id), _arriving(unpack(parcel.content), now_ms)
+                topic = self._topic(topic_id)
+                partition = self._partition(topic, wanted, contents)
+                lots = [Packed([_record_content(content)], [now_ms]) for content in contents]
             except BraidError as refusal:
-                fates[place] = refusal
+                on_fates([refusal] * len(contents))
                 continue
-            partition = self._partition(topic, parcel.partition, message)
             if (load := loads.get((topic.id, partition))) is None:
-                load = loads[topic.id, partition] = _Load(topic, partition, [], [])
-            load.places.append(place)
-            load.messages.append(message)
+                load = loads[topic.id, partition] = _Load(topic, partition)
+            load.lots += lots
+            load.told.append((len(lots), on_fates))
         return loads.values()
 
     def _batches(self, load: _Load, now_ms: int) -> Iterable[Loaded]:
         try:
             admission = self._admissions.of(load.topic)
         except BraidError as refusal:
-            return (Loaded(0, len(load.places), refusal),)
-        return loaded(load.messages, admission, now_ms)
+            return (Loaded(0, len(load.lots), refusal),)
+        return loaded_packed(load.lots, admission, now_ms)
 
     def _topic(self, topic_id: UUID) -> Topic:
         topic = self._topics.topic_by_id(topic_id)
@@ -183,11 +237,12 @@ class Delivery:
             raise UnknownTopic("its topic was deleted" if topic else "its topic is not known, or not any more")
         return topic
 
-    def _partition(self, topic: Topic, wanted: int, message: Message) -> int:
+    def _partition(self, topic: Topic, wanted: int, contents: Sequence[bytes]) -> int:
         """As asked; by the priority, in a topic of such; by the key, as Kafka's producers choose; or any."""
         count = len(topic.partition_numbers)
         if wanted >= 0:
             return wanted % count
+        message = unpack(contents[0])
         if topic.kind is TopicKind.PRIORITY:
             return partition_of_priority(message, count)
         if message.key is None:
@@ -204,15 +259,36 @@ def with_id(message: Message, id: str) -> Message:
 
 def pack(message: Message) -> bytes:
     """The message as it is kept."""
-    return _encode(message)
+    if message.born_ms >= 0 and message.header(BORN_HEADER) is None:
+        return packed_for_later(packed_content(_with_born(message)), message.born_ms)
+    return _PREFIX.pack(_AS_SENT, message.born_ms) + packed_content(message)
+
+
+def packed_for_later(content: bytes, born_ms: int) -> bytes:
+    """The same of a record whose last header says when the message was born."""
+    return _PREFIX.pack(_BORN_ADDED, born_ms) + content
 
 
 def unpack(content: bytes) -> Message:
     """Raises InvalidBatch."""
+    kind = content[0] if content else 0
+    if kind in (_BORN_ADDED, _AS_SENT) and len(content) > _PREFIX.size:
+        _, born_ms = _PREFIX.unpack_from(content)
+        message = unpacked(content[_PREFIX.size :], born_ms)
+        if kind == _BORN_ADDED:
+            message = msgspec.structs.replace(message, headers=message.headers[:-1])
+        return message
     try:
-        return _decode(content)
+        return _decode_struct(content)  # as it was kept before it was kept as a record
     except msgspec.MsgspecError as error:
         raise InvalidBatch(f"a message that was kept cannot be read: {error}") from error
+
+
+def _record_content(content: bytes) -> bytes:
+    """What is appended of a message that was kept. Raises InvalidBatch."""
+    if content[:1] in (b"\x01", b"\x02"):
+        return content[_PREFIX.size :]
+    return _record_content(pack(unpack(content)))
 
 
 def _size_bytes(message: Message) -> int:
@@ -223,7 +299,10 @@ def _size_bytes(message: Message) -> int:
 
 def _arriving(message: Message, now_ms: int) -> Message:
     """The message as it comes to its topic: of this time, because retention goes by a record's time."""
-    headers = message.headers
     if message.born_ms >= 0 and message.header(BORN_HEADER) is None:
-        headers = (*headers, (BORN_HEADER, b"%d" % message.born_ms))
-    return msgspec.structs.replace(message, headers=headers, born_ms=now_ms)
+        message = _with_born(message)
+    return msgspec.structs.replace(message, born_ms=now_ms)
+
+
+def _with_born(message: Message) -> Message:
+    return msgspec.structs.replace(message, headers=(*message.headers, (BORN_HEADER, b"%d" % message.born_ms)))

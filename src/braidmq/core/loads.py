@@ -4,7 +4,7 @@ One idea: try them as one batch; what the topic refuses is tried in halves, unti
 stands alone with its refusal, and holds up no other.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from aiokafka.partitioner import murmur2
@@ -34,38 +34,39 @@ def partition_of_priority(message: Message, partitions: int) -> int:
 
 def loaded(messages: Sequence[Message], admission: Admission, now_ms: int) -> Iterator[Loaded]:
     """Batches of all the messages, in order."""
-    begin = size_bytes = 0
-    for place, message in enumerate(messages):
-        size_bytes += len(message.body or b"")
-        if size_bytes > admission.message_bytes_max and place > begin:
-            yield from _tried(messages, begin, place, admission, now_ms)
-            begin, size_bytes = place, len(message.body or b"")
-    if begin < len(messages):
-        yield from _tried(messages, begin, len(messages), admission, now_ms)
+    sizes = [len(message.body or b"") for message in messages]
+    return _loaded(sizes, lambda begin, end: batch_messages(messages[begin:end]), admission, now_ms)
 
 
 def loaded_packed(lots: Sequence[Packed], admission: Admission, now_ms: int) -> Iterator[Loaded]:
     """The same for messages that are records already: places are those of lots. A lot stays in one batch, so what is
     refused with several messages in it may be taken message by message."""
-    try:
-        yield Loaded(0, len(lots), admission.admit_messages(batch_packed(lots), now_ms))
-    except BraidError as refusal:
-        if len(lots) == 1:
-            yield Loaded(0, 1, refusal)
-            return
-        for place in range(len(lots)):
-            for _, _, batch in loaded_packed(lots[place : place + 1], admission, now_ms):
-                yield Loaded(place, place + 1, batch)
+    sizes = [sum(map(len, lot.contents)) for lot in lots]
+    return _loaded(sizes, lambda begin, end: batch_packed(lots[begin:end]), admission, now_ms)
 
 
-def _tried(messages: Sequence[Message], begin: int, end: int, admission: Admission, now_ms: int) -> Iterator[Loaded]:
+def _loaded(
+    sizes: Sequence[int], make: Callable[[int, int], Batch], admission: Admission, now_ms: int
+) -> Iterator[Loaded]:
+    begin = size_bytes = 0
+    for place, own_bytes in enumerate(sizes):
+        size_bytes += own_bytes
+        if size_bytes > admission.message_bytes_max and place > begin:
+            yield from _tried(begin, place, make, admission, now_ms)
+            begin, size_bytes = place, own_bytes
+    if begin < len(sizes):
+        yield from _tried(begin, len(sizes), make, admission, now_ms)
+
+
+def _tried(
+    begin: int, end: int, make: Callable[[int, int], Batch], admission: Admission, now_ms: int
+) -> Iterator[Loaded]:
     try:
-        batch = batch_messages(messages[begin:end])
-        yield Loaded(begin, end, admission.admit_messages(batch, now_ms))
+        yield Loaded(begin, end, admission.admit_messages(make(begin, end), now_ms))
     except BraidError as refusal:
         if end - begin == 1:
             yield Loaded(begin, end, refusal)
             return
         middle = (begin + end) // 2
-        yield from _tried(messages, begin, middle, admission, now_ms)
-        yield from _tried(messages, middle, end, admission, now_ms)
+        yield from _tried(begin, middle, make, admission, now_ms)
+        yield from _tried(middle, end, make, admission, now_ms)

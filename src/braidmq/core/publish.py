@@ -15,7 +15,7 @@ import msgspec
 
 from braidmq.core.admission import Admissions
 from braidmq.core.counters import UNCOUNTED, Tally
-from braidmq.core.halves import Halves
+from braidmq.core.halves import Halves, OnKept, PackedHalf
 from braidmq.core.loads import loaded, loaded_packed, partition_for, partition_of_priority
 from braidmq.core.shapes import writable_partitions
 from braidmq.core.timers import Taken, Timers
@@ -23,7 +23,7 @@ from braidmq.log import Appended, AppendResult, Log
 from braidmq.model import BraidError, Message, Topic, TopicKind
 from braidmq.model.errors import InvalidMessage, MessageTooLarge, UnknownPartition, WrongMessageKind
 from braidmq.model.saying import say
-from braidmq.records import Batch, Packed, batch_packed, messages_of
+from braidmq.records import BATCH_HEADER_BYTES, Batch, Packed, batch_packed, messages_of
 
 BODY_BYTES_MAX: Final = 4 << 20
 DEFERRED_BYTES_MAX: Final = 64 << 10
@@ -162,6 +162,22 @@ class Publisher:
         """Keep a message that does not count yet; see `Halves.prepare`."""
         self._check_deferred(topic, message, TopicKind.TRANSACTION, partition)
         return await self._halves.prepare(topic, message, group=group, partition=partition, immunity_ms=immunity_ms)
+
+    def prepare_packed(
+        self, topic: Topic, messages: Sequence[PackedHalf], on_kept: OnKept, *, partition: int, largest_bytes: int
+    ) -> bool:
+        """The same, without waiting, for messages that are records already (see `core.delivery`); `largest_bytes` is
+        the size of the largest body. False where `prepare` must be asked: then nothing has happened."""
+        if (
+            topic.kind not in (TopicKind.TRANSACTION, TopicKind.MIXED)
+            or largest_bytes > self.limits.deferred_bytes_max
+            or partition >= len(topic.partition_numbers)
+        ):
+            return False
+        record_bytes_max = max(len(content) for content, _, _ in messages) + BATCH_HEADER_BYTES
+        return self._admissions.of(topic).takes_all_up_to(record_bytes_max) and self._halves.prepare_now(
+            topic, partition, messages, on_kept
+        )
 
     def choose(self, topic: Topic, message: Message) -> int:
         """A partition: the same for all messages with one sharding key, else the next in turn. In a topic of priorities

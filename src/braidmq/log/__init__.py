@@ -1,5 +1,6 @@
 """The log: one port, and an adapter for each place where the bytes may lie."""
 
+from braidmq.log._damage import first_readable
 from braidmq.log._port import (
     AbortedTransaction,
     Appended,
@@ -25,4 +26,5 @@ __all__ = [
     "Room",
     "TimedOffset",
     "Watch",
+    "first_readable",
 ]

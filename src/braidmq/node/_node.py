@@ -20,12 +20,13 @@ from braidmq.core.central import central_values
 from braidmq.core.connections import Connections
 from braidmq.core.counters import Counters
 from braidmq.core.cursors import SECRET_BYTES, CursorLimits, Cursors
+from braidmq.core.deferral import Rows
 from braidmq.core.delivery import Delivery
 from braidmq.core.desk.catalogue import Catalogue
 from braidmq.core.desk.messaging import MessagingDesk
 from braidmq.core.group_offsets import GroupOffsets, ResetBoard
 from braidmq.core.groups import GroupLimits, Groups
-from braidmq.core.halves import HalfLimits, Halves
+from braidmq.core.halves import HALVES_TOPIC, HalfLimits, Halves, WaitingRoom
 from braidmq.core.health import Health
 from braidmq.core.lite import Lite, LiteLimits
 from braidmq.core.locks import PartitionLocks
@@ -44,7 +45,7 @@ from braidmq.core.topics import Topics
 from braidmq.core.trace import Lives, Timelines, Trace, Tracer
 from braidmq.core.transactions import Transactions
 from braidmq.log.embedded import EmbeddedLog, LogOptions, RealDisk, Recovery
-from braidmq.model import BraidError
+from braidmq.model import BraidError, Half
 from braidmq.model.errors import DataFolderUnusable
 from braidmq.model.topic_settings import ARCHIVE, SEGMENT_BYTES, TopicSetting
 from braidmq.node._cluster import cluster_id
@@ -302,9 +303,8 @@ class Node:
         self.timers = Timers(
             TimerRows(store, synced=synced), delivery, clock, owner=owner, delay_max_ms=delay_max_ms, tracer=self.tracer
         )
-        self.halves = Halves(
-            HalfRows(store, synced=synced), delivery, clock, owner=owner, limits=self._half_limits(), tracer=self.tracer
-        )
+        half_rows = await self._half_rows(store, clock, synced=synced)
+        self.halves = Halves(half_rows, delivery, clock, owner=owner, limits=self._half_limits(), tracer=self.tracer)
         for service in (self.timers, self.halves):
             await service.start()
             self._open.push_async_callback(service.close)
@@ -313,6 +313,17 @@ class Node:
         self.resets = ResetBoard(clock)
         self.group_offsets = GroupOffsets(self.catalog, self.log, self.groups, self.resets)
         self.group_offsets.restore()
+
+    async def _half_rows(self, store: Store, clock: LoopClock, *, synced: bool) -> Rows[Half]:
+        """Where a store is shared, other nodes must see each half from its first moment."""
+        rows = HalfRows(store, synced=synced)
+        if store.is_shared:
+            return rows
+        await self.log.create_topic(HALVES_TOPIC)
+        room = WaitingRoom(rows, self.log, HALVES_TOPIC.partition_numbers[0], clock)
+        await room.open()
+        self._open.push_async_callback(room.close)
+        return room
 
     def _start_counting(self, clock: LoopClock) -> None:
         self.counters = Counters(clock)

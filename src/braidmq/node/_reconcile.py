@@ -10,6 +10,7 @@ from uuid import UUID
 
 import structlog
 
+from braidmq.core.halves import HALVES_TOPIC
 from braidmq.log.embedded import EmbeddedLog
 from braidmq.store import Catalog
 
@@ -33,7 +34,7 @@ async def reconcile(log: EmbeddedLog, catalog: Catalog) -> None:
         )
     for first in range(0, len(topics), TOGETHER):
         await asyncio.gather(*(log.configure_topic(topic) for topic in topics[first : first + TOGETHER]))
-    _warn_of_unknown(log.topic_ids - {topic.id for topic in topics})
+    _warn_of_unknown(log.topic_ids - {topic.id for topic in topics} - {HALVES_TOPIC.id})
 
 
 def _warn_of_unknown(unknown: frozenset[UUID]) -> None:

@@ -26,7 +26,10 @@ from braidmq.records._mapping import (
     batch_packed,
     message_record,
     messages_of,
+    packed_content,
+    record_content,
     record_message,
+    unpacked,
 )
 from braidmq.records._records import (
     RECORDS_BYTES_MAX,
@@ -60,12 +63,15 @@ __all__ = [
     "extend_checksum",
     "message_record",
     "messages_of",
+    "packed_content",
     "parse_batch",
     "read_marker",
     "read_records",
+    "record_content",
     "record_message",
     "resealed",
     "split_batches",
+    "unpacked",
     "upgrade_message_set",
     "with_append_time",
 ]

@@ -14,7 +14,7 @@ from braidmq.records._codecs import Codec
 
 Buffer = bytes | bytearray | memoryview
 
-_HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+BATCH_HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 _PREFIX: Final = struct.Struct(">qii")
 batch_prefix: Final = _PREFIX.pack
 """(base offset, length, leader epoch) -> the first 16 bytes of a stored batch; the rest stays as it came."""
@@ -22,7 +22,7 @@ _CHECKSUM: Final = struct.Struct(">I")
 _ATTRIBUTES: Final = struct.Struct(">h")
 _TIMESTAMP: Final = struct.Struct(">q")
 
-BATCH_HEADER_BYTES: Final = _HEADER.size
+BATCH_HEADER_BYTES: Final = BATCH_HEADER.size
 BATCH_OVERHEAD_BYTES: Final = 12
 """Base offset and length, which the length itself does not count."""
 PREFIX_BYTES: Final = _PREFIX.size
@@ -103,7 +103,7 @@ def parse_batch(buffer: Buffer, position: int = 0, *, copied: bool = False) -> B
     available = len(buffer) - position
     if available < BATCH_HEADER_BYTES:
         raise InvalidBatch(f"a record batch has at least {BATCH_HEADER_BYTES} bytes, here are {available}")
-    fields = _HEADER.unpack_from(buffer, position)
+    fields = BATCH_HEADER.unpack_from(buffer, position)
     size = fields[1] + BATCH_OVERHEAD_BYTES
     if not BATCH_HEADER_BYTES <= size <= available:
         raise InvalidBatch(f"the record batch claims {size} bytes, here are {available}")

@@ -9,7 +9,6 @@ from braidmq.store._catalog import Catalog
 from braidmq.store._cursors import CursorChange, CursorRows
 from braidmq.store._deferred import HalfRows, Page, TimerRows
 from braidmq.store._documents import Document, DocumentRows
-from braidmq.store._gathering import Gathering
 from braidmq.store._group_states import GroupStates, PendingOffset
 from braidmq.store._memory import (
     Change,
@@ -36,7 +35,6 @@ __all__ = [
     "CursorRows",
     "Document",
     "DocumentRows",
-    "Gathering",
     "GroupChanged",
     "GroupStates",
     "HalfRows",

@@ -13,6 +13,7 @@ from typing import Any
 
 from braidmq.core.delivery import Delivery
 from braidmq.core.groups import Groups
+from braidmq.core.halves import WaitingRoom
 from braidmq.core.timers import Timers
 from braidmq.log.embedded import EmbeddedLog
 from braidmq.node import Node
@@ -66,11 +67,22 @@ def message_stored() -> None:
     setattr(EmbeddedLog, "append", append)  # noqa: B010 - a method is replaced, which the type checker must not see
 
 
-def row_unsaved() -> None:
+def half_unsaved() -> None:
+    """A half was taken in, and is not in the log."""
+    setattr(WaitingRoom, "_append", lambda _: die())  # noqa: B010
+
+
+def half_saved() -> None:
+    """A half is in the log, and its sender was not told."""
+    setattr(WaitingRoom, "_noted", lambda *_: die())  # noqa: B010
+
+
+def half_unmoved() -> None:
     _deadly(HalfRows, "add", before=True)
 
 
-def row_saved() -> None:
+def half_moved() -> None:
+    """A half is in the store, and the log does not say so."""
     _deadly(HalfRows, "add")
 
 

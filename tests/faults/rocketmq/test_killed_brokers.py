@@ -102,7 +102,7 @@ async def test_a_message_whose_sender_was_not_told_comes_at_most_once(tmp_path: 
         assert found["B"] <= 1
 
 
-@pytest.mark.parametrize("point", ["row_unsaved", "row_saved"])
+@pytest.mark.parametrize("point", ["half_unsaved", "half_saved"])
 async def test_a_half_that_was_prepared_in_a_last_moment_is_asked_for_or_nowhere(tmp_path: Path, point: str) -> None:
     async with life(tmp_path, point) as one:
         peer = await one.connect()
@@ -111,13 +111,30 @@ async def test_a_half_that_was_prepared_in_a_last_moment_is_asked_for_or_nowhere
         peer = await one.connect()
         await peer.beat("another", producers=["payers"])
         assert await peer.all_messages(TOPIC, QUEUES) == []
-        if point == "row_saved":
+        if point == "half_saved":
             await until(lambda: bool(peer.heard), 20)
             question = peer.heard[0]
             assert question.fields["transactionId"] == "H"
             answer = await peer.request(RequestCode.END_TRANSACTION, ending(question.fields, COMMIT, asked=True))
             assert answer.code == 0
             assert ids(await peer.all_messages(TOPIC, QUEUES)) == {"H": 1}
+
+
+@pytest.mark.parametrize("point", ["half_unmoved", "half_moved"])
+async def test_a_half_that_was_moved_in_a_last_moment_is_asked_for_and_can_be_ended(tmp_path: Path, point: str) -> None:
+    async with life(tmp_path, point) as one:
+        half = await (await one.connect()).prepare(TOPIC, b"half", UNIQ_KEY="H")
+        assert half.code == 0
+        await one.dies()
+    async with life(tmp_path) as one:
+        peer = await one.connect()
+        await peer.beat("another", producers=["payers"])
+        await until(lambda: bool(peer.heard), 20)
+        question = peer.heard[0]
+        assert question.fields["transactionId"] == "H"
+        answer = await peer.request(RequestCode.END_TRANSACTION, ending(question.fields, COMMIT, asked=True))
+        assert answer.code == 0
+        assert ids(await peer.all_messages(TOPIC, QUEUES)) == {"H": 1}
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,8 @@ from braidmq.model.errors import (
 from deferral_support import GROUP, Place
 from groups_support import settle
 
+STORED_AT_ONCE = pytest.mark.parametrize("place", [False], ids=["store"], indirect=True)
+"""For what is otherwise where halves wait in the log first: see test_waiting_room.py."""
 MINUTE_MS = 60_000
 DAY_MS = 24 * 60 * MINUTE_MS
 
@@ -43,9 +45,9 @@ class RefusingLog(MemoryLog):
         return refused
 
 
-@pytest.fixture
-async def place() -> AsyncIterator[Place]:
-    place = Place(RefusingLog)
+@pytest.fixture(params=[False, True], ids=["store", "room"])
+async def place(request: pytest.FixtureRequest) -> AsyncIterator[Place]:
+    place = Place(RefusingLog, has_room=request.param)
     await place.start()
     yield place
     await place.close()
@@ -244,6 +246,7 @@ async def test_a_group_that_never_comes_back_leaves_its_halves_to_an_operator(pl
 # When something fails.
 
 
+@STORED_AT_ONCE
 async def test_a_half_that_could_not_be_kept_is_not_answered(place: Place, topic: Topic) -> None:
     place.half_rows.is_failing = True
     with pytest.raises(StoreFailed):
@@ -260,6 +263,7 @@ async def test_an_end_that_could_not_be_kept_is_not_answered_and_changes_nothing
     await place.halves.end(handle, commit=False)
 
 
+@STORED_AT_ONCE
 async def test_a_commit_that_the_disk_has_no_room_for_is_decided_and_appended_later(place: Place, topic: Topic) -> None:
     log = place.log
     assert isinstance(log, RefusingLog)
@@ -364,6 +368,7 @@ async def test_a_commit_within_a_moment_does_not_wait_for_the_store(place: Place
     assert place.half_rows.by_id == {}
 
 
+@STORED_AT_ONCE
 async def test_the_rows_of_many_that_end_at_once_are_removed_once(
     place: Place, topic: Topic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -384,6 +389,7 @@ async def test_the_rows_of_many_that_end_at_once_are_removed_once(
     assert len(removed) == len(set(removed)) == len(handles)
 
 
+@STORED_AT_ONCE
 async def test_a_rollback_within_a_moment_is_kept_before_it_is_answered(place: Place, topic: Topic) -> None:
     handle = await prepare(place, topic)
     place.half_rows.is_failing = True
@@ -397,6 +403,7 @@ async def test_a_rollback_within_a_moment_is_kept_before_it_is_answered(place: P
     assert place.bodies(topic) == []
 
 
+@STORED_AT_ONCE
 async def test_a_kill_between_append_and_forgetting_is_recognised_in_the_next_life(place: Place, topic: Topic) -> None:
     handle = await prepare(place, topic)
     undecided = await prepare(place, topic, b"undecided")

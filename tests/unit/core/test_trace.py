@@ -3,16 +3,29 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
+from uuid import UUID
 
 import pytest
 
+from braidmq.core.deferral import handle_of
+from braidmq.core.delivery import pack
 from braidmq.core.group_offsets import GroupOffsets, ResetBoard, Target
 from braidmq.core.halves import HalfLimits
 from braidmq.core.retry import Retries
 from braidmq.core.trace import Stored, Timelines, Trace
 from braidmq.core.trace._trace import EVENTS_MAX, IDLE_MS, KEEP_MS, LOT, RANGES_MAX, REMOVE_MIN
 from braidmq.log import GroupOffset
-from braidmq.model import TRACE_SPAN_MAX, Message, Topic, TraceEvent, TraceKind, TraceRange
+from braidmq.model import (
+    GROUP_HEADER,
+    HALF_HEADER,
+    TRACE_SPAN_MAX,
+    BraidError,
+    Message,
+    Topic,
+    TraceEvent,
+    TraceKind,
+    TraceRange,
+)
 from braidmq.model.errors import StoreFailed
 from braidmq.records import batch_messages
 from deferral_support import GROUP, Place
@@ -320,6 +333,73 @@ async def test_the_life_of_a_half_message_is_told(place: TracedPlace, orders: To
     assert (told[1].client, told[1].value, told[2].offset) == ("one", 1, 0)
     assert await place.kinds("no") == [Kind.PREPARED, Kind.CHECKED, Kind.ROLLED_BACK]
     assert await place.timelines.ids("k") == ["yes"]
+
+
+@pytest.fixture
+async def roomy() -> AsyncIterator[TracedPlace]:
+    """Where halves wait in the log first."""
+    place = TracedPlace(limits=HalfLimits(immunity_ms=3000, check_interval_ms=1000), has_room=True)
+    await place.start()
+    yield place
+    await place.close()
+
+
+async def prepare_now(place: TracedPlace, topic: Topic, name: str) -> UUID:
+    headers = {HALF_HEADER: "true", GROUP_HEADER: GROUP}
+    message = Message.create(b"x", id=name, keys=["k"], born_ms=place.clock.now_ms() - 7).with_headers(headers)
+    told: list[list[UUID] | BraidError] = []
+    assert place.halves.prepare_now(topic, 0, [(pack(message), name, GROUP)], told.append)
+    await settle()
+    assert isinstance(told[0], list)
+    return told[0][0]
+
+
+async def test_a_half_that_ends_at_once_is_told_by_its_message_alone(roomy: TracedPlace) -> None:
+    orders = await roomy.topics.make("orders")
+    half_id = await prepare_now(roomy, orders, "yes")
+    await roomy.clock.advance(10)
+    assert roomy.halves.commit_now([(half_id, GROUP, False)], lambda _: None) == []
+    await settle()
+    await roomy.clock.advance(1000)
+    assert roomy.rows.kept == []
+    began_ms = roomy.clock.now_ms() - 1010
+    told = await roomy.timelines.timeline("yes", [Stored(orders.id, 0, 0)])
+    assert [(event.kind, event.at_ms, event.group, event.offset) for event in told] == [
+        (Kind.PREPARED, began_ms - 7, GROUP, -1),
+        (Kind.COMMITTED, began_ms + 10, GROUP, 0),
+        (Kind.STORED, began_ms + 10, "", 0),
+    ]
+
+
+async def test_a_half_that_does_not_end_at_once_is_noted_after_all(roomy: TracedPlace) -> None:
+    orders = await roomy.topics.make("orders")
+    began_ms = roomy.clock.now_ms()
+    rolled_back, stays = await prepare_now(roomy, orders, "no"), await prepare_now(roomy, orders, "stays")
+    await roomy.halves.end(handle_of(rolled_back), commit=False, group=GROUP)
+    await roomy.clock.advance(1000)
+    assert await roomy.kinds("no") == [Kind.PREPARED, Kind.ROLLED_BACK]
+    roomy.producers.names[GROUP] = ["one"]
+    await roomy.clock.advance(4000)
+    told = await roomy.timelines.timeline("stays")
+    assert [event.kind for event in told][:2] == [Kind.PREPARED, Kind.CHECKED]
+    assert told[0].at_ms == began_ms
+    assert set(await roomy.timelines.ids("k")) == {"no", "stays"}
+    await roomy.halves.end(handle_of(stays), commit=True, group=GROUP, asked=True)
+    await roomy.clock.advance(1000)
+    kinds = await roomy.kinds("stays", Stored(orders.id, 0, 0))
+    assert [kinds.count(kind) for kind in (Kind.PREPARED, Kind.COMMITTED, Kind.STORED)] == [1, 1, 1]
+
+
+async def test_copies_of_a_message_that_was_a_half_do_not_say_so_again(roomy: TracedPlace) -> None:
+    orders = await roomy.topics.make("orders")
+    half_id = await prepare_now(roomy, orders, "m")
+    roomy.halves.commit_now([(half_id, GROUP, False)], lambda _: None)
+    await settle()
+    await roomy.retries.send_back(GROUP, orders.partition_numbers[0], 0)
+    await roomy.clock.advance(15_000)
+    kinds = await roomy.kinds("m", Stored(orders.id, 0, 0))
+    assert kinds.count(Kind.STORED) == 2
+    assert [kinds.count(kind) for kind in (Kind.PREPARED, Kind.COMMITTED)] == [1, 1]
 
 
 async def test_the_life_of_a_message_that_dies_is_told_across_its_copies(place: TracedPlace, orders: Topic) -> None:

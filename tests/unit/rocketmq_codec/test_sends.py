@@ -10,10 +10,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from braidmq.model import ROCKETMQ_HEADER
-from braidmq.protocols.rocketmq._deferred import may_be_deferred
-from braidmq.protocols.rocketmq._plain_sends import PLAIN_SEND
+from braidmq.core.delivery import pack, packed_for_later
+from braidmq.model import GROUP_HEADER, ROCKETMQ_HEADER
+from braidmq.protocols.rocketmq._deferred import half_id_of_numbers, kept_of_half, may_be_deferred
+from braidmq.protocols.rocketmq._plain_sends import PLAIN
 from braidmq.protocols.rocketmq.codec import (
+    ONEWAY_FLAG,
     RESPONSE_FLAG,
     Command,
     Host,
@@ -23,8 +25,13 @@ from braidmq.protocols.rocketmq.codec import (
     fields_of,
     read_header,
 )
-from braidmq.protocols.rocketmq.codec.headers import SendMessageRequestHeaderV2
+from braidmq.protocols.rocketmq.codec.headers import (
+    EndTransactionRequestHeader,
+    SendMessageRequestHeaderV2,
+    TransactionEnd,
+)
 from braidmq.protocols.rocketmq.codec.mapping import make_message
+from braidmq.protocols.rocketmq.codec.messages import read_properties, write_properties
 from braidmq.records import Packed, batch_messages, batch_packed
 
 NAME = "braidmq.protocols.rocketmq.codec._sends"
@@ -47,6 +54,17 @@ SEND = {
     "m": "false",
     "n": "node-1",
 }
+HALF = "TRAN_MSG\x01true\x02UNIQ_KEY\x01H1\x02PGROUP\x01payers\x02"
+WORD = {
+    "producerGroup": "payers",
+    "tranStateTableOffset": "123456789012345678",
+    "commitLogOffset": "9223372036854775807",
+    "commitOrRollback": "8",
+    "fromTransactionCheck": "false",
+    "msgId": "H1",
+    "transactionId": "H1",
+    "bname": "node-1",
+}
 
 RequireCompiled = Callable[[str], ModuleType]
 
@@ -61,7 +79,7 @@ def frame(
 ) -> bytes:
     """A send as Java writes it, with its length."""
     whole = {"extFields": fields, "flag": 0, "language": "JAVA", "opaque": 5, "serializeTypeCurrentRPC": "JSON"}
-    text = PLAIN_SEND + json.dumps({**whole, "version": 479, **header}, separators=(",", ":")).encode()[1:]
+    text = PLAIN[0] + json.dumps({**whole, "version": 479, **header}, separators=(",", ":")).encode()[1:]
     return struct.pack(">iI", 4 + len(text) + len(body), len(text)) + text + body
 
 
@@ -70,8 +88,16 @@ def send(body: bytes = b"body", opaque: int = 5, **fields: object) -> bytes:
 
 
 def read(sends: ModuleType, data: bytes, position: int = 0) -> tuple[int, list[Any]]:
-    found: tuple[int, list[Any]] = sends.read_sends(data, position, FRAME_BYTES_MAX, STORE_MS, *HOST)
-    return found
+    """Where reading ended, and the sends; there must not be any words."""
+    end, groups, words = sends.read_sends(data, position, FRAME_BYTES_MAX, STORE_MS, *HOST)
+    assert words == []
+    return end, groups
+
+
+def read_words(sends: ModuleType, data: bytes) -> tuple[int, list[Any]]:
+    end, groups, words = sends.read_sends(data, 0, FRAME_BYTES_MAX, STORE_MS, *HOST)
+    assert groups == []
+    return end, words
 
 
 def check_as_in_general(group: Any) -> None:
@@ -84,13 +110,19 @@ def check_as_in_general(group: Any) -> None:
         assert (header.topic, header.queue_id) == (group.topic, group.queue_id)
         assert not header.batch
         assert not header.reconsume_times
-        assert not may_be_deferred(header.properties or "")
+        assert may_be_deferred(header.properties or "") == group.are_halves
+        properties, sys_flag = header.properties or "", header.sys_flag
+        if group.are_halves:
+            kept, sys_flag = kept_of_half(
+                read_properties(properties), sys_flag, header.topic, header.queue_id, header.producer_group
+            )
+            properties = write_properties(kept)
         message = make_message(
-            header.properties or "",
+            properties,
             request.body,
             header.born_timestamp,
             flag=header.flag,
-            sys_flag=header.sys_flag,
+            sys_flag=sys_flag,
             store_ms=STORE_MS,
             born_host=HOST,
         )
@@ -98,7 +130,12 @@ def check_as_in_general(group: Any) -> None:
         assert len(request.body) <= group.body_bytes_max
         assert group.has_sharding_key or message.sharding_key is None
         messages.append(message)
-    assert batch_packed([Packed(group.contents, group.times)]) == batch_messages(messages)
+    if group.are_halves:
+        assert [message.header(GROUP_HEADER) for message in messages] == [each.encode() for each in group.groups]
+        assert [message.id for message in messages] == [group.message_id(nth) for nth in range(len(group))]
+        assert list(map(packed_for_later, group.contents, group.times)) == list(map(pack, messages))
+    else:
+        assert batch_packed([Packed(group.contents, group.times)]) == batch_messages(messages)
 
 
 # What Java's producers send.
@@ -164,6 +201,33 @@ def test_what_producers_say_is_understood_without_a_detour(sends: ModuleType, fi
     check_as_in_general(groups[0])
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"i": HALF},
+        {"i": HALF + "KEYS\x01k1 k2\x02TAGS\x01pay\x02a\x01b\x02"},
+        {"i": "UNIQ_KEY\x01A\x02__SHARDINGKEY\x01user 7\x02" + HALF.replace("UNIQ_KEY\x01H1\x02", "")},
+        {"i": HALF, "f": "4", "h": "3", "g": "17"},
+        {"i": HALF, "f": "0"},
+    ],
+)
+def test_halves_are_understood_without_a_detour(sends: ModuleType, fields: dict[str, str]) -> None:
+    data = frame({**SEND, **fields})
+    end, (group,) = read(sends, data)
+    assert end == len(data)
+    assert group.are_halves
+    check_as_in_general(group)
+
+
+def test_halves_and_other_messages_for_one_queue_stay_apart(sends: ModuleType) -> None:
+    several = [send(b"a", 1), send(b"h", 2, i=HALF), send(b"b", 3), send(b"i", 4, i=HALF)]
+    end, groups = read(sends, b"".join(several))
+    assert end == sum(map(len, several))
+    assert [(group.are_halves, len(group)) for group in groups] == [(False, 2), (True, 2)]
+    for group in groups:
+        check_as_in_general(group)
+
+
 def test_an_empty_body_is_a_body(sends: ModuleType) -> None:
     (group,) = read(sends, send(b""))[1]
     check_as_in_general(group)
@@ -182,6 +246,13 @@ def test_an_empty_body_is_a_body(sends: ModuleType) -> None:
         {"i": PROPERTIES + "DELAY\x013\x02"},
         {"i": PROPERTIES + "TIMER_DELIVER_MS\x015\x02"},
         {"i": PROPERTIES + "TRAN_MSG\x01true\x02"},
+        {"i": HALF + "TRAN_MSG\x01true\x02"},
+        {"i": HALF.replace("true", "True", 1)},
+        {"i": HALF.replace("true", "false", 1)},
+        {"i": HALF + "CHECK_IMMUNITY_TIME_IN_SECONDS\x019\x02"},
+        {"i": HALF + "REAL_TOPIC\x01other\x02"},
+        {"i": HALF + "REAL_QID\x010\x02"},
+        {"i": HALF + "DELAY\x013\x02"},
         {"i": PROPERTIES + "REPLY_TO_CLIENT\x01me\x02"},
         {"i": PROPERTIES + "TAGS\x01twice\x02"},
         {"i": PROPERTIES + "RECONSUME_TIME\x011\x02"},
@@ -266,7 +337,7 @@ def test_lengths_that_cannot_be_are_left_to_the_general_way(sends: ModuleType, l
 
 
 def test_frames_above_the_limit_are_left_to_the_general_way(sends: ModuleType) -> None:
-    assert sends.read_sends(send(b"x" * 2000), 0, 1500, STORE_MS, *HOST) == (0, [])
+    assert sends.read_sends(send(b"x" * 2000), 0, 1500, STORE_MS, *HOST) == (0, [], [])
 
 
 # Whatever comes.
@@ -282,10 +353,25 @@ ODD_VALUES = st.one_of(
 PROPERTY_TEXTS = st.lists(
     st.tuples(
         st.one_of(
-            st.sampled_from(["UNIQ_KEY", "KEYS", "TAGS", "__SHARDINGKEY", "RECONSUME_TIME", ROCKETMQ_HEADER, "a", ""]),
+            st.sampled_from(
+                [
+                    "UNIQ_KEY",
+                    "TRAN_MSG",
+                    "PGROUP",
+                    "KEYS",
+                    "TAGS",
+                    "__SHARDINGKEY",
+                    "RECONSUME_TIME",
+                    ROCKETMQ_HEADER,
+                    "a",
+                    "",
+                ]
+            ),
             st.text(max_size=4),
         ),
-        st.one_of(st.sampled_from(["A1", "", " ", "a b", "\u2003x", "\x1cy", "\x01", "\x02"]), st.text(max_size=6)),
+        st.one_of(
+            st.sampled_from(["A1", "true", "", " ", "a b", "\u2003x", "\x1cy", "\x01", "\x02"]), st.text(max_size=6)
+        ),
         st.sampled_from(["\x01"] * 12 + ["\x02", ""]),
         st.sampled_from(["\x02"] * 12 + ["\x01", ""]),
     ),
@@ -297,7 +383,9 @@ PROPERTY_TEXTS = st.lists(
 def frames(draw: st.DrawFn) -> bytes:
     """Sends as Java writes them, some of them with something odd in a place."""
     fields: dict[str, object] = {**SEND, "g": str(draw(st.integers(0, 2**62)))}
-    fields["i"] = draw(st.just(PROPERTIES) | PROPERTY_TEXTS.map(lambda text: f"UNIQ_KEY\x01Z9\x02{text}"))
+    fields["i"] = draw(
+        st.sampled_from([PROPERTIES, HALF]) | PROPERTY_TEXTS.map(lambda text: f"UNIQ_KEY\x01Z9\x02{text}")
+    )
     header: dict[str, object] = {"opaque": draw(st.integers(-(2**31), 2**31 - 1))}
     for place in (fields, header):
         for name in draw(st.lists(st.sampled_from([*place, "unknown"]), max_size=1)):
@@ -337,6 +425,85 @@ def test_a_send_with_one_byte_changed_is_read_as_in_general_or_left_to_that(
         check_as_in_general(group)
 
 
+# Words on halves.
+
+
+def word(header: Mapping[str, object] = MappingProxyType({}), **fields: object) -> bytes:
+    """A word as Java says it, with its length."""
+    whole = {"extFields": {**WORD, **fields}, "flag": 2, "language": "JAVA", "opaque": 5, "version": 479, **header}
+    text = PLAIN[1] + json.dumps(whole, separators=(",", ":")).encode()[1:]
+    return struct.pack(">iI", 4 + len(text), len(text)) + text
+
+
+def check_word_as_in_general(data: bytes, found: tuple[int, int, bool, str, bool, int, int]) -> None:
+    first, second, is_commit, group, is_asked, begin, end = found
+    request, raw = decode_request(data[begin:end])
+    assert (request.code, request.flag, request.body) == (RequestCode.END_TRANSACTION, ONEWAY_FLAG, b"")
+    header = read_header(EndTransactionRequestHeader, fields_of(raw) if isinstance(raw, bytes) else raw)
+    assert (header.tran_state_table_offset, header.commit_log_offset) == (first, second)
+    assert half_id_of_numbers(first, second).int == first << 64 | second
+    assert (header.commit_or_rollback is TransactionEnd.COMMIT) == is_commit
+    assert (header.producer_group, header.from_transaction_check) == (group, is_asked)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"commitOrRollback": "12"},
+        {"fromTransactionCheck": "true"},
+        {"tranStateTableOffset": "0", "commitLogOffset": "7"},
+        {"topic": "orders"},
+    ],
+)
+def test_words_are_understood_without_a_detour(sends: ModuleType, fields: dict[str, str]) -> None:
+    data = word(**fields) * 2
+    end, words = read_words(sends, data)
+    assert (end, len(words)) == (len(data), 2)
+    for found in words:
+        check_word_as_in_general(data, found)
+    assert words[0][2] is (fields.get("commitOrRollback", "8") == "8")
+
+
+@pytest.mark.parametrize(
+    ("header", "fields"),
+    [
+        ({"flag": 0}, {}),
+        ({"extFields": None}, {}),
+        ({}, {"commitLogOffset": "9223372036854775808"}),
+        ({}, {"tranStateTableOffset": "99999999999999999999"}),
+        ({}, {"tranStateTableOffset": "-1"}),
+        ({}, {"commitLogOffset": "x"}),
+        ({}, {"commitLogOffset": 7}),
+        ({}, {"commitOrRollback": "0"}),
+        ({}, {"commitOrRollback": "3"}),
+        ({}, {"fromTransactionCheck": "perhaps"}),
+        ({}, {"producerGroup": "группа"}),
+    ],
+)
+def test_a_word_that_is_not_plain_is_left_to_the_general_way(
+    sends: ModuleType, header: dict[str, object], fields: dict[str, object]
+) -> None:
+    assert read_words(sends, word(header, **fields)) == (0, [])
+
+
+@pytest.mark.parametrize("missing", ["producerGroup", "tranStateTableOffset", "commitLogOffset", "commitOrRollback"])
+def test_a_word_that_lacks_something_is_left_to_the_general_way(sends: ModuleType, missing: str) -> None:
+    fields = {name: value for name, value in WORD.items() if name != missing}
+    assert read_words(sends, word({"extFields": fields})) == (0, [])
+
+
+@given(at=st.integers(0, len(word()) - 1), byte=st.integers(0, 255))
+def test_a_word_with_one_byte_changed_is_read_as_in_general_or_left_to_that(
+    sends: ModuleType, at: int, byte: int
+) -> None:
+    changed = bytearray(word())
+    changed[at] = byte
+    _, words = read_words(sends, bytes(changed))
+    for found in words:
+        check_word_as_in_general(bytes(changed), found)
+
+
 # Answers.
 
 
@@ -360,6 +527,24 @@ def test_answers_are_those_of_the_general_way(
             "queueId": str(queue_id),
             "queueOffset": str(offset + nth),
             "transactionId": "A1B2",
+            "MSG_REGION": "DefaultRegion",
+            "TRACE_ON": "true",
+        }
+        expected += encode_command(Command(code=0, opaque=opaque, flag=RESPONSE_FLAG, version=479, fields=fields))
+    assert written == expected
+
+
+def test_halves_are_answered_with_their_numbers(sends: ModuleType) -> None:
+    (group,) = read(sends, send(b"a", 1, i=HALF) + send(b"b", -2, i=HALF))[1]
+    numbers = [(2**63 - 1, 0), (1, 2**63 - 1)]
+    written = group.half_answers(479, b"DefaultRegion", b"0A00000900002A9F", numbers)
+    expected = b""
+    for (first, second), opaque in zip(numbers, (1, -2), strict=True):
+        fields = {
+            "msgId": f"0A00000900002A9F{second:016X}",
+            "queueId": "1",
+            "queueOffset": str(first),
+            "transactionId": "H1",
             "MSG_REGION": "DefaultRegion",
             "TRACE_ON": "true",
         }

@@ -35,10 +35,13 @@ class FreshHalves:
         self._bytes = 0
         self._ended: OrderedDict[UUID, EndedHalf] = OrderedDict()
 
-    def add(self, half: Half) -> None:
-        if self._bytes + half.size_bytes <= BYTES_MAX:
-            self._halves[half.id] = half
-            self._bytes += half.size_bytes
+    def add(self, half: Half) -> bool:
+        """False where there is no room for it."""
+        if self._bytes + half.size_bytes > BYTES_MAX:
+            return False
+        self._halves[half.id] = half
+        self._bytes += half.size_bytes
+        return True
 
     def find(self, half_id: UUID, now_ms: int) -> Half | None:
         """The half, if it is this node's alone to decide about."""
@@ -65,13 +68,14 @@ class FreshHalves:
         ended = self._ended.get(half_id)
         return ended if ended is not None and now_ms < ended.until_ms else None
 
-    def expire(self, now_ms: int) -> None:
+    def expire(self, now_ms: int) -> list[Half]:
         """Let go of those that are in the store's hands."""
-        gone = [half_id for half_id, half in self._halves.items() if now_ms >= half.wake_ms - MARGIN_MS]
-        for half_id in gone:
-            self._remove(half_id)
+        gone = [half for half in self._halves.values() if now_ms >= half.wake_ms - MARGIN_MS]
+        for half in gone:
+            self._remove(half.id)
         while self._ended and next(iter(self._ended.values())).until_ms <= now_ms:
             self._ended.popitem(last=False)
+        return gone
 
     def _remove(self, half_id: UUID) -> None:
         half = self._halves.pop(half_id, None)

@@ -31,10 +31,11 @@ from braidmq.core.deferral import (
     handle_of,
     parse_handle,
 )
-from braidmq.core.delivery import Delivered, Delivery, Parcel, pack, unpack, with_id
+from braidmq.core.delivery import Delivered, Delivery, Fate, Parcel, pack, unpack, with_id
 from braidmq.core.halves import _steps as steps
 from braidmq.core.halves._fresh import EndedHalf, FreshHalves
 from braidmq.core.halves._steps import HalfLimits
+from braidmq.core.halves._waiting_room import WaitingRoom
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.core.timing import Clock
 from braidmq.core.trace import UNTRACED, Tracer
@@ -66,6 +67,12 @@ RECENT_MS: Final = 60_000
 PAGE_ROWS: Final = 500
 
 T = TypeVar("T")
+OnKept = Callable[[list[UUID] | BraidError], None]
+"""Told the ids of halves that were kept, or why they were not."""
+PackedHalf = tuple[bytes, str, str]
+"""A message that was packed by `core.delivery`, its id, and the group of its producer."""
+Word = tuple[UUID, str, bool]
+"""Which half is meant, the group of the producer who says it, and whether it was asked."""
 
 _secret = SecretNumbers()
 _logger = structlog.get_logger(__name__)
@@ -118,6 +125,7 @@ class Halves:
         tracer: Tracer = UNTRACED,
     ) -> None:
         self._rows = rows
+        self._room = rows if isinstance(rows, WaitingRoom) else None
         self._delivery = delivery
         self._clock = clock
         self._owner = owner
@@ -129,6 +137,8 @@ class Halves:
         self._appended: set[UUID] = set()
         """Those in their topics whose rows do not say so yet; nothing is claimed before they do."""
         self._fresh = FreshHalves(self._limits.remember_ms)
+        self._unnoted: set[UUID] = set()
+        """Fresh ones of which the trace knows nothing."""
         self._over: set[UUID] = set()
         """Those whose end is carried out, and whose rows can go."""
         self._is_forgetting = False
@@ -169,14 +179,15 @@ class Halves:
             self._alarm.wake_by(half.wake_ms)
         self._counts["prepared"] += 1
         self._fresh.add(half)
-        self._note(TraceKind.PREPARED, half, keys=message.keys)
+        self._note(TraceKind.PREPARED, half, keys=message.keys, at_ms=half.prepared_ms)
         return handle_of(half.id), half.message_id
 
     async def end(self, handle: str, *, commit: bool, group: str | None = None, asked: bool = False) -> Ended:
         """The producer's word, its first or its answer to a question; also an operator's, who counts as asked.
 
         Decided and carried out when this returns; it goes on when its caller has gone. Saying the same again changes
-        nothing. A commit that the log cannot take now is decided all the same, and appended later.
+        nothing. A commit that the log cannot take now is decided all the same, and appended later; but where the half
+        is still in the log alone, it stays open, and its producer is asked.
 
         Raises InvalidHandle, UnknownHalf, HalfEndedOtherwise, EndTooLate, StoreFailed.
         """
@@ -185,10 +196,81 @@ class Halves:
         if (half := self._fresh.find(half_id, now_ms)) is not None:
             steps.check_word(half, now_ms, group=group, asked=asked)
             self._fresh.end(half, now_ms, commit=commit)
+            self._note_late(half)
             return await self._to_its_end(self._end_fresh(half, commit=commit))
         if (ended := self._fresh.ended(half_id, now_ms)) is not None:
             return _said_again(ended, commit=commit, group=group)
         return await self._to_its_end(self._end(half_id, commit=commit, group=group, asked=asked))
+
+    # The same without waiting, many at a time, for those who are told by callbacks. Hot path.
+
+    def prepare_now(
+        self, topic: Topic, partition: int, messages: Sequence[PackedHalf], on_kept: OnKept, *, immunity_ms: int = -1
+    ) -> bool:
+        """Keep messages that their topic takes; `on_kept` is told their ids, in order, or why none was kept.
+
+        False where `prepare` must be asked: then nothing has happened. The trace is told nothing as long as a half is
+        fresh: of one that is committed by then, the message tells as much."""
+        if self._room is None:
+            return False
+        halves = [
+            self._packed_half(topic, content, message_id, group, partition, immunity_ms)
+            for content, message_id, group in messages
+        ]
+
+        def tell(error: BraidError | None) -> None:
+            if error is not None:
+                on_kept(error)
+                return
+            self._counts["prepared"] += len(halves)
+            for half in halves:
+                if self._fresh.add(half):
+                    self._unnoted.add(half.id)
+                else:
+                    self._note_prepared(half)
+            self._alarm.wake_by(halves[0].wake_ms)
+            on_kept([half.id for half in halves])
+
+        self._room.keep(halves, tell)
+        return True
+
+    def commit_now(self, words: Sequence[Word], on_done: Callable[[int], None]) -> Sequence[int]:
+        """Producers' words that commit halves of the last moments, many at a time. The places of those that are not
+        so simple, for which `end` must be asked; for the others, `on_done` is told in the end how many they were."""
+        now_ms = self._clock.now_ms()
+        others: list[int] = []
+        loads: dict[tuple[UUID, int], list[Half]] = {}
+        for place, (half_id, group, is_asked) in enumerate(words):
+            half = None if self._room is None else self._fresh.find(half_id, now_ms)
+            if half is None or not steps.may_speak(half, now_ms, group=group, asked=is_asked):
+                others.append(place)
+                continue
+            self._fresh.end(half, now_ms, commit=True)
+            key = half.topic_id, half.partition
+            if (load := loads.get(key)) is None:
+                loads[key] = [half]
+            else:
+                load.append(half)
+        for (topic_id, partition), halves in loads.items():
+            contents = [half.content for half in halves]
+            self._delivery.put(topic_id, partition, contents, partial(self._tell_committed, halves, on_done))
+        return others
+
+    def _tell_committed(self, halves: Sequence[Half], on_done: Callable[[int], None], fates: Sequence[Fate]) -> None:
+        for half, fate in zip(halves, fates, strict=True):
+            if isinstance(fate, Delivered):
+                self._over.add(half.id)
+                if half.id in self._unnoted:
+                    self._unnoted.remove(half.id)
+                else:
+                    self._note(TraceKind.COMMITTED, half, delivered=fate)
+            else:
+                self._note_late(half)
+                self._fresh.forget_end(half.id)
+                self._begin(self._end(half.id, commit=True, group=None, asked=True))
+        self._counts["committed"] += sum(isinstance(fate, Delivered) for fate in fates)
+        self._begin_forgetting()
+        on_done(len(halves))
 
     # For operators.
 
@@ -253,18 +335,29 @@ class Halves:
     # Ending.
 
     def _half(self, topic: Topic, message: Message, group: str, partition: int, immunity_ms: int) -> Half:
-        now_ms = self._clock.now_ms()
-        half_id = self._ids.next(now_ms)
+        half_id = self._ids.next(self._clock.now_ms())
         message = with_id(message, half_id.hex)
-        content = pack(message)
+        return self._packed_half(topic, pack(message), message.id or "", group, partition, immunity_ms, half_id)
+
+    def _packed_half(
+        self,
+        topic: Topic,
+        content: bytes,
+        message_id: str,
+        group: str,
+        partition: int,
+        immunity_ms: int,
+        half_id: UUID | None = None,
+    ) -> Half:
+        now_ms = self._clock.now_ms()
         return Half(
-            id=half_id,
+            id=half_id or self._ids.next(now_ms),
             topic_id=topic.id,
             instance=topic.instance,
             topic=topic.name,
             partition=partition,
             group=group,
-            message_id=message.id or "",
+            message_id=message_id,
             prepared_ms=now_ms,
             immunity_ms=immunity_ms,
             wake_ms=now_ms + (self._limits.immunity_ms if immunity_ms < 0 else immunity_ms),
@@ -290,10 +383,13 @@ class Halves:
         self._counts["committed"] += 1
         self._note(TraceKind.COMMITTED, half, delivered=fate)
         self._over.add(half.id)
-        if not self._is_forgetting:
+        self._begin_forgetting()
+        return Ended(half.message_id, committed=True, repeated=False, delivered=fate)
+
+    def _begin_forgetting(self) -> None:
+        if self._over and not self._is_forgetting:
             self._is_forgetting = True  # here, not in the task: many halves end before it has its first turn
             self._begin(self._forget_over())
-        return Ended(half.message_id, committed=True, repeated=False, delivered=fate)
 
     async def _forget_over(self) -> None:
         """Remove their rows, all that have come together by then, one lot after the other."""
@@ -406,7 +502,8 @@ class Halves:
         if not self._is_forgetting:
             await self._forget_over()
         now_ms = self._clock.now_ms()
-        self._fresh.expire(now_ms)
+        for half in self._fresh.expire(now_ms):
+            self._note_late(half)
         live = [(checker, checker.live()) for checker in self._checkers]
         groups = frozenset(group for _, producers in live for group in producers)
         claim = partial(steps.claimed, now_ms=now_ms, limits=self._limits, owner=self._owner, live=groups)
@@ -433,6 +530,19 @@ class Halves:
                 self._note(TraceKind.CHECKED, half, client=producer, value=half.checks)
                 return
 
+    def _note_late(self, half: Half) -> None:
+        """It takes another way than nearly all, so that the message alone will not tell what became of it."""
+        if half.id in self._unnoted:
+            self._unnoted.remove(half.id)
+            self._note_prepared(half)
+
+    def _note_prepared(self, half: Half) -> None:
+        try:
+            keys = unpack(half.content).keys
+        except BraidError:
+            keys = ()
+        self._note(TraceKind.PREPARED, half, keys=keys, at_ms=half.prepared_ms)
+
     def _note(
         self,
         kind: TraceKind,
@@ -442,6 +552,7 @@ class Halves:
         delivered: Delivered | None = None,
         client: str = "",
         value: int = -1,
+        at_ms: int | None = None,
     ) -> None:
         partition, offset = (-1, -1) if delivered is None else delivered
         self._tracer.note(
@@ -455,6 +566,7 @@ class Halves:
             group=half.group,
             client=client,
             value=value,
+            at_ms=at_ms,
         )
 
     def _tell_parked(self, half: Half) -> None:

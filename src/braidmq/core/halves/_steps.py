@@ -42,6 +42,11 @@ def check_word(half: Half, now_ms: int, *, group: str | None, asked: bool) -> No
         raise EndTooLate
 
 
+def may_speak(half: Half, now_ms: int, *, group: str, asked: bool) -> bool:
+    """Whether `check_word` has nothing against the producer of a half that is open."""
+    return group == half.group and (asked or half.immunity_ms < 0 or half.immunity_ms >= now_ms - half.prepared_ms)
+
+
 def decided(half: Half, now_ms: int, limits: HalfLimits, *, commit: bool, owner: str) -> Half:
     """The end. One that was decided so before stays as it is. Raises HalfEndedOtherwise."""
     if half.state is HalfState.PREPARED:

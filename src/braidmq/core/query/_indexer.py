@@ -19,7 +19,7 @@ from braidmq.core.pull import batches_of
 from braidmq.core.query._index import Index, IndexLimits, PartitionIndex, TopicList
 from braidmq.core.query._pace import Pace
 from braidmq.core.query._ranges import ENTRY_BYTES, SPAN_MAX, OpenRange, batch_entries, write_range
-from braidmq.log import Fetched, Log
+from braidmq.log import Fetched, Log, first_readable
 from braidmq.log.embedded import Disk
 from braidmq.model.errors import DamagedLog, InvalidBatch, LogClosed, OffsetOutOfRange, UnknownPartition
 from braidmq.records import Batch, Record, read_records
@@ -248,7 +248,8 @@ class Indexer:
         try:
             fetched = await self._read(number, open_range.end)
         except DamagedLog:
-            open_range.end = await self._behind_damage(number, open_range.end, until)
+            # What is damaged, nobody can find.
+            open_range.end = await first_readable(self._log, number, open_range.end, until)
             return
         except (OffsetOutOfRange, UnknownPartition, LogClosed):
             return
@@ -281,27 +282,6 @@ class Indexer:
             fetched = await self._log.read(number, offset, READ_BYTES, committed=True)
             self._pace.begin()
         return fetched
-
-    async def _behind_damage(self, number: int, offset: int, until: int) -> int:
-        """The first offset that can be read again: what is damaged, nobody can find."""
-        step = 1
-        while offset + step < until and not await self._is_readable(number, offset + step):
-            step *= 2
-        damaged, readable = offset + step // 2, min(offset + step, until)
-        while readable - damaged > 1:
-            middle = (readable + damaged) // 2
-            if await self._is_readable(number, middle):
-                readable = middle
-            else:
-                damaged = middle
-        return readable
-
-    async def _is_readable(self, number: int, offset: int) -> bool:
-        try:
-            await self._log.read(number, offset, 1, committed=True)
-        except DamagedLog:
-            return False
-        return True
 
     async def _take_large_batch(self, open_range: OpenRange, batch: Batch, until: int) -> None:
         """Piece by piece, with others' turns in between."""

@@ -240,6 +240,7 @@ class Overheard:
         group: str = "",
         client: str = "",
         value: int = -1,
+        at_ms: int | None = None,
     ) -> None:
         """See `Tracer`."""
         if kind is TraceKind.RETRIED:
@@ -257,6 +258,7 @@ class Overheard:
             group=group,
             client=client,
             value=value,
+            at_ms=at_ms,
         )
 
     def note_range(self, kind: TraceKind, group: str, number: int, first: int, until: int, client: str = "") -> None:

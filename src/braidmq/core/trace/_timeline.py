@@ -2,23 +2,38 @@
 
 A message may lie in several places: in its topic, in retry topics, among dead letters, and twice where a node died.
 Places are known from notes, and from whoever asks (a query has found them). For each, the log says whether it is still
-there, and ranges say who was given it.
+there, and ranges say who was given it. A message that came to its topic as an ended half says that itself.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol
 from uuid import UUID
 
 from braidmq.core.lookup import message_at
 from braidmq.log import Log
-from braidmq.model import Message, Topic, TraceEvent, TraceKind, TraceRange
+from braidmq.model import (
+    ATTEMPT_HEADER,
+    BORN_HEADER,
+    DEAD_TOPIC_HEADER,
+    GROUP_HEADER,
+    HALF_HEADER,
+    RETRY_TOPIC_HEADER,
+    Message,
+    Topic,
+    TraceEvent,
+    TraceKind,
+    TraceRange,
+)
 from braidmq.model.errors import DamagedLog, OffsetOutOfRange, UnknownMessage, UnknownPartition
+from braidmq.model.numbers import TIME_DIGITS_MAX, whole_number
 
 EVENTS_MAX: Final = 1_000
 """The most of each kind of source that a timeline is made of."""
 PLACES_MAX: Final = 100
 
 _ORDER: Final = {kind: nth for nth, kind in enumerate(TraceKind)}
+_OF_HALVES: Final = frozenset({TraceKind.PREPARED, TraceKind.COMMITTED})
+_OF_COPIES: Final = (ATTEMPT_HEADER, RETRY_TOPIC_HEADER, DEAD_TOPIC_HEADER)
 
 
 class Rows(Protocol):
@@ -58,8 +73,9 @@ class Timelines:
         StoreFailed."""
         events = await self._rows.events(message_id, EVENTS_MAX)
         known = dict.fromkeys(places) | dict.fromkeys(place for each in events if (place := _place(each)) is not None)
+        noted = {event.kind for event in events}
         for place in list(known)[:PLACES_MAX]:
-            events += await self._at(message_id, place)
+            events += [event for event in await self._at(message_id, place) if event.kind not in noted & _OF_HALVES]
         return in_order(events)
 
     async def ids(self, key: str) -> list[str]:
@@ -83,6 +99,7 @@ class Timelines:
         ]
         if message is not None:
             events.append(TraceEvent(kind=TraceKind.STORED, at_ms=message.born_ms, **here))
+            events += _as_half(message, here)
         return events
 
     async def _message(self, number: int, offset: int) -> Message | None:
@@ -101,3 +118,21 @@ def _place(event: TraceEvent) -> Stored | None:
     if event.topic_id is None or event.offset < 0:
         return None
     return Stored(event.topic_id, event.partition, event.offset)
+
+
+def _as_half(message: Message, here: Mapping[str, Any]) -> list[TraceEvent]:
+    """That a message was prepared and committed, as it says itself: of halves that end at once, nothing is noted."""
+    born_ms = whole_number((message.header(BORN_HEADER) or b"").decode("ascii", "replace"), TIME_DIGITS_MAX)
+    if (
+        born_ms is None
+        or (message.header(HALF_HEADER) or b"").lower() != b"true"
+        or any(message.header(name) is not None for name in _OF_COPIES)
+    ):
+        return []
+    group = (message.header(GROUP_HEADER) or b"").decode("utf-8", "replace")
+    said = {"message_id": here["message_id"], "topic_id": here["topic_id"], "topic": here["topic"], "group": group}
+    place = {"partition": here["partition"], "offset": here["offset"]}
+    return [
+        TraceEvent(kind=TraceKind.PREPARED, at_ms=born_ms, **said),
+        TraceEvent(kind=TraceKind.COMMITTED, at_ms=message.born_ms, **said, **place),
+    ]

@@ -96,6 +96,7 @@ class Trace:
         group: str = "",
         client: str = "",
         value: int = -1,
+        at_ms: int | None = None,
     ) -> None:
         """See `Tracer`."""
         if not self.on:
@@ -107,7 +108,7 @@ class Trace:
         self._events.append(
             TraceEvent(
                 kind=kind,
-                at_ms=self._clock.now_ms(),
+                at_ms=self._clock.now_ms() if at_ms is None else at_ms,
                 message_id=message_id,
                 keys=keys,
                 topic_id=topic_id,

@@ -22,8 +22,9 @@ class Tracer(Protocol):
         group: str = "",
         client: str = "",
         value: int = -1,
+        at_ms: int | None = None,
     ) -> None:
-        """One step of one message; for steps that few messages take."""
+        """One step of one message; for steps that few messages take. It happens now, where no time is given."""
         ...
 
     def note_range(self, kind: TraceKind, group: str, number: int, first: int, until: int, client: str = "") -> None:

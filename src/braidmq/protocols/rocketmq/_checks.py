@@ -1,6 +1,7 @@
 """Asking producers whether their half messages count."""
 
 from collections.abc import Mapping, Sequence
+from uuid import UUID
 
 from braidmq.core.halves import Question
 from braidmq.model import BraidError
@@ -38,7 +39,7 @@ class ProducerChecks:
 
     def _ask(self, connection: Connection, question: Question) -> bool:
         half = question.half
-        first, second = numbers_of(question.handle)
+        first, second = numbers_of(UUID(question.handle))
         message = question.message()
         stored = stored_message(
             message, queue_id=max(half.partition, 0), physical_offset=second, store_host=connection.store_host

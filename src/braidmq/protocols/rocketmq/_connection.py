@@ -19,7 +19,7 @@ from braidmq.protocols.listener import Address
 from braidmq.protocols.rocketmq import _audit
 from braidmq.protocols.rocketmq._call import NO_FIELDS, Answer, Call
 from braidmq.protocols.rocketmq._operations import Later, Result, operations
-from braidmq.protocols.rocketmq._plain_sends import PLAIN_SEND, take_plain
+from braidmq.protocols.rocketmq._plain_sends import PLAIN, take_plain
 from braidmq.protocols.rocketmq._services import BROKER_VERSION, REGION, RocketMQServices
 from braidmq.protocols.rocketmq.codec import (
     ONEWAY_FLAG,
@@ -142,7 +142,7 @@ class Connection(FramedConnection):
             self.take_now(frame)
 
     def _take_several(self, data: bytes, position: int) -> int:
-        if data.startswith(PLAIN_SEND, position + 8) and not (
+        if data.startswith(PLAIN, position + 8) and not (
             self._is_flushing or self._held or self._transport.is_closing()
         ):
             return take_plain(self, data, position)
@@ -275,6 +275,12 @@ class Connection(FramedConnection):
         if not self._transport.is_closing():
             self._output.append(frames)
             self._write_soon()
+
+    def ended(self, requests: int) -> None:
+        """So many requests are carried out to which nobody expects an answer. Hot path."""
+        self._under_way -= requests
+        if self._said_all:
+            self._write_soon()  # which ends the connection, if this was the last
 
     @property
     def memory(self) -> RequestMemory:

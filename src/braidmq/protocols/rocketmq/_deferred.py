@@ -13,7 +13,7 @@ from uuid import UUID
 import msgspec
 
 from braidmq.core.timers import level_delay_ms
-from braidmq.model import Message, Topic
+from braidmq.model import GROUP_HEADER, HALF_HEADER, Message, Topic
 from braidmq.model.errors import InvalidHandle, InvalidMessage
 from braidmq.model.names import RETRY_TOPIC_PREFIX
 from braidmq.model.numbers import whole_number
@@ -23,8 +23,6 @@ from braidmq.protocols.rocketmq._sending import SendHeader, sent_answer, sent_me
 from braidmq.protocols.rocketmq.codec.ids import physical_offset, write_offset_id
 from braidmq.protocols.rocketmq.codec.messages import TRANSACTION_COMMIT, TRANSACTION_MASK, write_properties
 
-HALF_PROPERTY: Final = "TRAN_MSG"
-GROUP_PROPERTY: Final = "PGROUP"
 IMMUNITY_PROPERTY: Final = "CHECK_IMMUNITY_TIME_IN_SECONDS"
 IMMUNITY_MAX_S: Final = 40 * 86_400
 DELAY_PROPERTY: Final = "DELAY"
@@ -45,25 +43,31 @@ def may_be_deferred(properties: str) -> bool:
 def send_deferred(call: Call[SendHeader], topic: Topic, properties: dict[str, str]) -> Result:
     """A message whose properties may say that it is to wait."""
     attempts = call.header.reconsume_times or 0
-    if properties.get(HALF_PROPERTY, "").lower() == "true" and not (attempts and DELAY_PROPERTY in properties):
+    if properties.get(HALF_HEADER, "").lower() == "true" and not (attempts and DELAY_PROPERTY in properties):
         return _prepare(call, topic, properties)
     return _delay(call, topic, properties)
 
 
 async def _prepare(call: Call[SendHeader], topic: Topic, properties: dict[str, str]) -> Answer:
     header = call.header
-    for name in _DELAYS:
-        properties.pop(name, None)
-    group = properties.setdefault(GROUP_PROPERTY, header.producer_group)
     partition = header.queue_id if header.queue_id >= 0 else call.services.publisher.choose(topic, _bare(properties))
-    properties |= {"REAL_TOPIC": topic.name, "REAL_QID": str(partition)}
-    sys_flag = header.sys_flag & ~TRANSACTION_MASK | TRANSACTION_COMMIT
-    message = sent_message(call, call.command.body, write_properties(properties), header.flag, sys_flag=sys_flag)
+    kept, sys_flag = kept_of_half(properties, header.sys_flag, topic.name, partition, header.producer_group)
+    message = sent_message(call, call.command.body, write_properties(kept), header.flag, sys_flag=sys_flag)
     handle, _ = await call.services.publisher.prepare(
-        topic, message, group=group, partition=partition, immunity_ms=_immunity_ms(properties)
+        topic, message, group=kept[GROUP_HEADER], partition=partition, immunity_ms=_immunity_ms(properties)
     )
-    first, second = numbers_of(handle)
+    first, second = numbers_of(UUID(handle))
     return sent_answer(write_offset_id(call.connection.store_host, second), partition, first, message.id or "")
+
+
+def kept_of_half(
+    properties: Mapping[str, str], sys_flag: int, topic: str, partition: int, group: str
+) -> tuple[dict[str, str], int]:
+    """With which properties and which flag a half is kept."""
+    kept = {name: value for name, value in properties.items() if name not in _DELAYS}
+    kept.setdefault(GROUP_HEADER, group)
+    kept |= {"REAL_TOPIC": topic, "REAL_QID": str(partition)}
+    return kept, sys_flag & ~TRANSACTION_MASK | TRANSACTION_COMMIT
 
 
 async def _delay(call: Call[SendHeader], topic: Topic, properties: dict[str, str]) -> Answer:
@@ -77,7 +81,7 @@ async def _delay(call: Call[SendHeader], topic: Topic, properties: dict[str, str
         place = physical_offset(topic.partition_numbers[partition], offset)
         return sent_answer(write_offset_id(call.connection.store_host, place), partition, offset, message.id or "")
     assert taken.handle is not None
-    first, second = numbers_of(taken.handle)
+    first, second = numbers_of(UUID(taken.handle))
     recall = {"recallHandle": write_recall_handle(topic.name, services.facts.broker, due_ms, taken.message_id)}
     msg_id = write_offset_id(call.connection.store_host, second)
     return sent_answer(msg_id, partition, first, message.id or "", recall)
@@ -144,17 +148,17 @@ def _bare(properties: Mapping[str, str]) -> Message:
 # Handles.
 
 
-def numbers_of(handle: str) -> tuple[int, int]:
+def numbers_of(half_id: UUID) -> tuple[int, int]:
     """A half's two numbers."""
-    number = UUID(handle).int
+    number = half_id.int
     return number >> 64, number & _LOW_BITS
 
 
-def handle_of_numbers(first: int, second: int) -> str:
+def half_id_of_numbers(first: int, second: int) -> UUID:
     """Raises InvalidHandle."""
     if not (0 <= first < 1 << 63 and 0 <= second < 1 << 63):
         raise InvalidHandle(f"{first} and {second} name no half message")
-    return UUID(int=first << 64 | second).hex
+    return UUID(int=first << 64 | second)
 
 
 def write_recall_handle(topic: str, broker: str, due_ms: int, message_id: str) -> str:

@@ -1,9 +1,11 @@
 """Plain sends, many at once: from the bytes of a connection to records, and from offsets to answers. Hot path.
 
-A plain send is what RocketMQ's own producers send most: one message that goes to its queue at once, with a JSON header
-of the second version. What becomes of it here is what `decode_request`, `read_header` and `make_message` make of the
-same bytes, and its answer is what `encode_command` writes. Whatever is not quite as expected is left to them: reading
-stops in front of it, before anything has happened.
+A plain send is what RocketMQ's own producers send most: one message that goes to its queue at once, or the first half
+of a transaction, with a JSON header of the second version. What becomes of it here is what `decode_request`,
+`read_header` and `make_message` make of the same bytes (for a half, with what `_deferred.py` adds to its properties and
+`core/delivery` to the record), and its answer is what `encode_command` writes. Whatever is not quite as expected is left
+to them: reading stops in front of it, before anything has happened. Among sends stand the words of producers on halves that they sent
+before, to which nobody expects an answer: they are read in the same go.
 
 One idea: nothing is made of a message but its record. The header is looked through where it lies, and only what the
 record needs is copied.
@@ -16,12 +18,28 @@ from libc.string cimport memcmp, memcpy
 
 from braidmq.records._varints cimport varint_bytes, write_varint
 
-from braidmq.model import ATTEMPT_HEADER, ID_HEADER, KEYS_HEADER, ROCKETMQ_HEADER, SHARDING_KEY_HEADER
+from braidmq.model import (
+    ATTEMPT_HEADER,
+    BORN_HEADER,
+    GROUP_HEADER,
+    HALF_HEADER,
+    ID_HEADER,
+    KEYS_HEADER,
+    ROCKETMQ_HEADER,
+    SHARDING_KEY_HEADER,
+)
 from braidmq.model.names import RETRY_TOPIC_PREFIX
-from braidmq.protocols.rocketmq.codec._frames import HEADER_BYTES_MAX
+from braidmq.protocols.rocketmq.codec._frames import HEADER_BYTES_MAX, ONEWAY_FLAG
 from braidmq.protocols.rocketmq.codec.codes import RequestCode
+from braidmq.protocols.rocketmq.codec.headers import TransactionEnd
 from braidmq.protocols.rocketmq.codec.mapping import FRESH, FRESH_KIND
-from braidmq.protocols.rocketmq.codec.messages import BORN_HOST_IPV6, COMPRESSED, STORE_HOST_IPV6
+from braidmq.protocols.rocketmq.codec.messages import (
+    BORN_HOST_IPV6,
+    COMPRESSED,
+    STORE_HOST_IPV6,
+    TRANSACTION_COMMIT,
+    TRANSACTION_MASK,
+)
 
 cdef enum:
     PROPERTIES_MAX = 32
@@ -31,9 +49,14 @@ cdef enum:
 
 cdef int64_t INT_MIN = -(1 << 31)
 cdef int64_t INT_MAX = (1 << 31) - 1
+cdef int64_t LONG_MAX = (1 << 63) - 1
 cdef int64_t BORN_MAX = 1 << 60
 cdef int64_t SPECIAL_BITS = COMPRESSED | BORN_HOST_IPV6 | STORE_HOST_IPV6
 cdef int64_t SEND = RequestCode.SEND_MESSAGE_V2
+cdef int64_t END = RequestCode.END_TRANSACTION
+cdef int64_t ONEWAY = ONEWAY_FLAG
+cdef int64_t COMMIT = TransactionEnd.COMMIT
+cdef int64_t ROLLBACK = TransactionEnd.ROLLBACK
 cdef Py_ssize_t HEADER_MAX = HEADER_BYTES_MAX
 cdef unsigned char OWN_KIND = FRESH_KIND
 cdef bytes OWN = ROCKETMQ_HEADER.encode()
@@ -42,7 +65,15 @@ cdef bytes ID = ID_HEADER.encode()
 cdef bytes KEYS = KEYS_HEADER.encode()
 cdef bytes SHARDING_KEY = SHARDING_KEY_HEADER.encode()
 cdef bytes RETRY_PREFIX = RETRY_TOPIC_PREFIX.encode()
-cdef tuple SPECIAL = (b"DELAY\x01", b"TRAN_MSG\x01", b"TIMER_DEL", b"REPLY_TO_CLIENT")  # not mere properties
+cdef bytes BORN = BORN_HEADER.encode()
+cdef bytes HALF = HALF_HEADER.encode()
+cdef bytes GROUP = GROUP_HEADER.encode()
+cdef bytes REAL_TOPIC = b"REAL_TOPIC"
+cdef bytes REAL_QUEUE = b"REAL_QID"
+cdef bytes IMMUNITY = b"CHECK_IMMUNITY_TIME_IN_SECONDS"
+cdef int64_t HALF_KEPT_BITS = ~TRANSACTION_MASK
+cdef int64_t HALF_BITS = TRANSACTION_COMMIT
+cdef tuple SPECIAL = (b"DELAY\x01", b"TIMER_DEL", b"REPLY_TO_CLIENT")  # not mere properties
 
 if FRESH.size != OWN_FIXED_BYTES:
     raise ImportError("the header of what only RocketMQ has is written here as well, and must be changed in both places")
@@ -61,6 +92,8 @@ cdef struct Property:
 cdef class Sends:
     """Messages of one connection for one queue, in the order in which they came."""
 
+    cdef readonly bint are_halves
+    cdef readonly list groups  # of halves: who is asked, one for each message
     cdef readonly str topic
     cdef readonly int queue_id
     cdef readonly list contents  # their records, but for their places in a batch
@@ -89,11 +122,14 @@ cdef class Sends:
         """Each of the messages for itself."""
         found = []
         for nth in range(len(self.contents)):
-            one = group(self.data, self.topic_bytes, self.queue_id)
+            one = group(self.data, self.topic_bytes, self.queue_id, self.are_halves)
             one.has_sharding_key, one.body_bytes_max = self.has_sharding_key, self.body_bytes_max
             one.add(self.contents[nth], self.times[nth], self.opaques[nth], self.ids[nth], self.places[nth])
             found.append(one)
         return found
+
+    def message_id(self, Py_ssize_t nth):
+        return self.ids[nth].decode("ascii")
 
     cdef add(self, bytes content, time, opaque, bytes unique_id, tuple place):
         self.contents.append(content)
@@ -106,6 +142,17 @@ cdef class Sends:
     def answers(self, int version, bytes region, bytes id_begin, int64_t place, int64_t offset):
         """What the producer is told, frame behind frame: the messages lie from this offset on, and from this place on
         in the node. `id_begin` is what offset ids begin with."""
+        return self.write_answers(version, region, id_begin, place, offset, None)
+
+    def half_answers(self, int version, bytes region, bytes id_begin, list numbers):
+        """The same for halves, which are known by two numbers each, in the place of offset and place."""
+        if len(numbers) != len(self.contents):
+            raise ValueError("each half has its numbers")
+        return self.write_answers(version, region, id_begin, 0, 0, numbers)
+
+    cdef bytes write_answers(
+        self, int version, bytes region, bytes id_begin, int64_t place, int64_t offset, list numbers
+    ):
         cdef Py_ssize_t nth, count = len(self.contents), room = 0, used = 0, head
         cdef bytes unique_id
         cdef unsigned char *at
@@ -115,6 +162,9 @@ cdef class Sends:
         cdef bytes answers = PyBytes_FromStringAndSize(NULL, room)
         cdef char *text = PyBytes_AS_STRING(answers)
         for nth in range(count):
+            if numbers is not None:
+                offset, place = numbers[nth]
+                offset, place = offset - nth, place - nth
             unique_id = self.ids[nth]
             head = snprintf(
                 text + used + 8,
@@ -140,19 +190,24 @@ cdef class Sends:
         return answers[:used]
 
 
-cdef Sends group(bytes data, bytes topic, int queue_id):
+cdef Sends group(bytes data, bytes topic, int queue_id, bint are_halves):
     cdef Sends made = Sends.__new__(Sends)
+    made.are_halves, made.groups = are_halves, []
     made.data, made.topic_bytes, made.topic, made.queue_id = data, topic, topic.decode("ascii"), queue_id
     made.contents, made.times, made.opaques, made.ids, made.places = [], [], [], [], []
     return made
 
 
 def read_sends(bytes data, Py_ssize_t position, Py_ssize_t frame_bytes_max, int64_t store_ms, bytes ip, int port):
-    """The plain sends that begin at this position, by queue, and where the first frame begins that is not one of them,
-    or not whole. `store_ms` is the time of their storing, `ip` and `port` are where they were born."""
+    """The plain sends that begin at this position, by queue, the words on halves between them, and where the first
+    frame begins that is neither, or not whole.
+
+    A word is the two numbers of the half, whether it is to be committed, the producer's group, whether it was asked,
+    and where its frame begins and ends. `store_ms` is the time of storing, `ip` and `port` are where messages were born.
+    """
     cdef Reader reader = Reader.__new__(Reader)
     cdef Py_ssize_t frame_bytes, begin, end
-    cdef list groups = []
+    cdef list groups = [], words = []
     cdef Sends found
     cdef bytes content
     reader.whole, reader.data = data, data
@@ -165,15 +220,19 @@ def read_sends(bytes data, Py_ssize_t position, Py_ssize_t frame_bytes_max, int6
         reader.at, reader.end = begin + 4, begin + 4 + reader.word(begin)
         if reader.end - reader.at > HEADER_MAX or reader.end > end or not reader.read_header():
             break
+        if reader.code == END:
+            words.append(reader.said(begin, end))
+            position = end
+            continue
         content = reader.content(reader.end, end)
-        if content is None:
-            break
         found = reader.group_of(groups)
         found.add(content, reader.born_ms, reader.opaque, reader.slice(reader.text_of(reader.id_at)), (begin, end))
+        if found.are_halves:
+            found.groups.append(reader.slice(reader.text_of(reader.group_at)).decode())
         found.has_sharding_key |= reader.sharding_key_at >= 0
         found.body_bytes_max = max(found.body_bytes_max, end - reader.end)
         position = end
-    return position, groups
+    return position, groups, words
 
 
 cdef class Reader:
@@ -182,7 +241,9 @@ cdef class Reader:
     cdef bytes whole
     cdef const unsigned char[::1] data
     cdef Py_ssize_t at, end
-    cdef int64_t store_ms, opaque, queue_id, sys_flag, flag, born_ms
+    cdef int64_t code, store_ms, opaque, queue_id, sys_flag, flag, born_ms
+    cdef int64_t first, second
+    cdef bint is_commit, is_asked
     cdef int port
     cdef bytes ip
     cdef Text topic, written
@@ -191,7 +252,8 @@ cdef class Reader:
     cdef unsigned char text[TEXT_BYTES_MAX]  # the properties
     cdef Py_ssize_t text_bytes
     cdef Property properties[PROPERTIES_MAX]
-    cdef int count, id_at, keys_at, sharding_key_at
+    cdef int count, id_at, keys_at, sharding_key_at, half_at, group_at
+    cdef bint is_odd_half
 
     cdef uint32_t word(self, Py_ssize_t at) except? 0:
         return (
@@ -204,19 +266,19 @@ cdef class Reader:
     # JSON.
 
     cdef bint read_header(self) except -1:
-        """The header from `at` to `end`. A word below 1 << 24 in front of it said that it is JSON."""
+        """The header from `at` to `end`, whose first field is the code. A word below 1 << 24 in front of it said that
+        it is JSON."""
         cdef Text name, value
-        cdef int64_t number
-        cdef bint is_code = False
+        cdef int64_t number, flag = 0
         self.seen = 0
-        self.opaque = 0
+        self.opaque = self.code = 0
         if not self.take(b"{"):
             return False
         while True:
             if not self.read_name(&name):
                 return False
             if self.says(name, b"extFields"):
-                if not self.once(0) or not self.read_fields():
+                if not self.once(0) or not (self.read_fields() if self.code == SEND else self.read_word()):
                     return False
             elif self.at < self.end and self.data[self.at] == 34:
                 if not self.read_string(&value) or self.is_escaped or self.is_wide or self.is_number(name):
@@ -224,12 +286,13 @@ cdef class Reader:
             elif not self.read_number(&number):
                 return False
             elif self.says(name, b"code"):
-                if not self.once(1) or number != SEND:
+                if not self.once(1) or (number != SEND and number != END):
                     return False
-                is_code = True
+                self.code = number
             elif self.says(name, b"flag"):
-                if not self.once(2) or number != 0:
+                if not self.once(2):
                     return False
+                flag = number
             elif self.says(name, b"opaque"):
                 if not self.once(3):
                     return False
@@ -243,7 +306,7 @@ cdef class Reader:
                 break
             if not self.take(b","):
                 return False
-        return is_code and self.seen & 1 and self.at == self.end
+        return self.seen & 1 and self.at == self.end and flag == (0 if self.code == SEND else ONEWAY)
 
     cdef bint is_number(self, Text name) except -1:
         """Whether a text under this name would be in the wrong place."""
@@ -298,6 +361,49 @@ cdef class Reader:
                 return False
         # All that a send must have, and properties besides.
         return self.seen & 0x7FC0 == 0x7FC0 and self.queue_id >= 0 and not self.is_retry()
+
+    cdef bint read_word(self) except -1:
+        """The fields of a word on a half: all of them texts, each at most once."""
+        cdef Text name, value
+        cdef int64_t number
+        if self.code != END or not self.take(b"{"):
+            return False
+        self.is_asked = False
+        while True:
+            if not self.read_name(&name) or not self.read_string(&value) or self.is_escaped or self.is_wide:
+                return False
+            if self.says(name, b"producerGroup"):
+                if not self.once(6):
+                    return False
+                self.topic = value
+            elif self.says(name, b"tranStateTableOffset"):
+                if not self.once(7) or not self.number_in(value, &self.first) or self.first < 0:
+                    return False
+            elif self.says(name, b"commitLogOffset"):
+                if not self.once(8) or not self.long_number_in(value, &self.second):
+                    return False
+            elif self.says(name, b"commitOrRollback"):
+                if not self.once(9) or not self.number_in(value, &number) or (number != COMMIT and number != ROLLBACK):
+                    return False
+                self.is_commit = number == COMMIT
+            elif self.says(name, b"msgId"):
+                if not self.once(10):
+                    return False
+            elif self.says(name, b"fromTransactionCheck"):
+                self.is_asked = self.says(value, b"true")
+                if not self.once(11) or not (self.is_asked or self.says(value, b"false")):
+                    return False
+            elif name.begin == name.end or not self.is_unknown(name):
+                return False
+            if self.take(b"}"):
+                break
+            if not self.take(b","):
+                return False
+        return self.seen & 0x7C0 == 0x7C0  # all that such a word must have
+
+    cdef tuple said(self, Py_ssize_t begin, Py_ssize_t end):
+        group = self.whole[self.topic.begin : self.topic.end].decode("ascii")
+        return self.first, self.second, self.is_commit, group, self.is_asked, begin, end
 
     cdef bint note_number(self, unsigned char letter, int64_t number) except -1:
         if letter == 100:  # d
@@ -399,6 +505,19 @@ cdef class Reader:
             number[0] = -number[0]
         return True
 
+    cdef bint long_number_in(self, Text text, int64_t *number) except -1:
+        """One of up to 63 bits, which may have a digit more."""
+        cdef Text front
+        if text.end - text.begin < 19:
+            return self.number_in(text, number) and number[0] >= 0
+        front.begin, front.end = text.begin, text.end - 1
+        if text.end - text.begin > 19 or not self.number_in(front, number) or not 48 <= self.data[front.end] <= 57:
+            return False
+        if number[0] < 0 or number[0] > (LONG_MAX - (self.data[front.end] - 48)) // 10:
+            return False
+        number[0] = number[0] * 10 + (self.data[front.end] - 48)
+        return True
+
     # Properties.
 
     cdef bint read_properties(self, Text value) except -1:
@@ -498,11 +617,12 @@ cdef class Reader:
         cdef bint in_value = False
         cdef Property *one
         self.count, self.id_at, self.keys_at, self.sharding_key_at = 0, -1, -1, -1
+        self.half_at, self.group_at, self.is_odd_half = -1, -1, False
         for at in range(self.text_bytes + 1):
             if at < self.text_bytes and self.text[at] > 2:
                 continue
             if at == self.text_bytes and not in_value:
-                return begin == at and self.count > 0 and self.has_id()
+                return begin == at and self.count > 0 and self.is_understood()
             if at < self.text_bytes and self.text[at] == 0:
                 continue
             if at < self.text_bytes and (self.text[at] == 2) != in_value:
@@ -519,7 +639,7 @@ cdef class Reader:
                 one.name.begin, one.name.end = begin, at
             in_value = not in_value
             begin = at + 1
-        return self.has_id()
+        return self.is_understood()
 
     cdef bint know(self, Property *one) noexcept:
         """False for names that are empty, ours, or there already."""
@@ -536,14 +656,31 @@ cdef class Reader:
             self.keys_at = self.count
         elif self.is_text(name, SHARDING_KEY):
             self.sharding_key_at = self.count
+        elif self.is_text(name, HALF):
+            self.half_at = self.count
+        elif self.is_text(name, GROUP):
+            self.group_at = self.count
+        elif (
+            self.is_text(name, REAL_TOPIC)
+            or self.is_text(name, REAL_QUEUE)
+            or self.is_text(name, IMMUNITY)
+            or self.is_text(name, BORN)
+        ):
+            self.is_odd_half = True
         return True
 
-    cdef bint has_id(self) noexcept:
-        """Whether there is an id that JSON takes as it is."""
+    cdef bint is_understood(self) noexcept:
+        """Whether there is an id that JSON takes as it is; and of a half, all that one usually has."""
         cdef Py_ssize_t at
         cdef unsigned char byte
         if self.id_at < 0:
             return False
+        if self.half_at >= 0 and (
+            self.is_odd_half or self.group_at < 0 or not self.is_text(self.text_of(self.half_at), b"true")
+        ):
+            return False
+        if self.half_at < 0 and self.has(b"TRAN_MSG\x01"):
+            return False  # the end of another property's name
         cdef Text value = self.properties[self.id_at].value
         for at in range(value.begin, value.end):
             byte = self.text[at]
@@ -594,28 +731,38 @@ cdef class Reader:
     cdef bytes content(self, Py_ssize_t body_at, Py_ssize_t body_end):
         """The record of a message with this body, but for its place in a batch."""
         cdef bytes key = self.key(), made
+        cdef bint is_half = self.half_at >= 0
+        cdef bytes topic = self.whole[self.topic.begin : self.topic.end] if is_half else b""
+        cdef bytes queue_id = b"%d" % self.queue_id if is_half else b""
+        cdef bytes born = b"%d" % self.born_ms if is_half else b""
         cdef Py_ssize_t body_bytes = body_end - body_at, key_bytes = -1 if key is None else PyBytes_GET_SIZE(key)
         cdef Py_ssize_t own_bytes = OWN_FIXED_BYTES + PyBytes_GET_SIZE(self.ip)
         cdef Py_ssize_t size = varint_bytes(key_bytes) + max(key_bytes, 0) + varint_bytes(body_bytes) + body_bytes
+        cdef int headers = self.count + (4 if is_half else 1), nth
         cdef unsigned char *at
-        cdef int nth
-        size += varint_bytes(self.count + 1)
+        size += varint_bytes(headers)
         for nth in range(self.count):
             size += sized(self.properties[nth].name) + sized(self.properties[nth].value)
-        size += varint_bytes(PyBytes_GET_SIZE(OWN)) + PyBytes_GET_SIZE(OWN) + varint_bytes(own_bytes) + own_bytes
+        size += measured(OWN) + varint_bytes(own_bytes) + own_bytes
+        if is_half:
+            size += measured(REAL_TOPIC) + measured(topic) + measured(REAL_QUEUE) + measured(queue_id)
+            size += measured(BORN) + measured(born)
         made = PyBytes_FromStringAndSize(NULL, size)
         at = write_varint(<unsigned char *> PyBytes_AS_STRING(made), key_bytes)
         if key_bytes > 0:
             at = write_bytes(at, PyBytes_AS_STRING(key), key_bytes)
         at = write_varint(at, body_bytes)
         at = write_bytes(at, PyBytes_AS_STRING(self.whole) + body_at, body_bytes)
-        at = write_varint(at, self.count + 1)
+        at = write_varint(at, headers)
         for nth in range(self.count):
             at = self.write_text(at, self.properties[nth].name)
             at = self.write_text(at, self.properties[nth].value)
-        at = write_varint(at, PyBytes_GET_SIZE(OWN))
-        at = write_bytes(at, PyBytes_AS_STRING(OWN), PyBytes_GET_SIZE(OWN))
-        at = self.write_own(write_varint(at, own_bytes))
+        if is_half:
+            at = write_word(write_word(at, REAL_TOPIC), topic)
+            at = write_word(write_word(at, REAL_QUEUE), queue_id)
+        at = self.write_own(write_varint(write_word(at, OWN), own_bytes), is_half)
+        if is_half:
+            at = write_word(write_word(at, BORN), born)
         if at != <unsigned char *> PyBytes_AS_STRING(made) + size:
             raise RuntimeError("a record was measured wrongly")
         return made
@@ -624,11 +771,11 @@ cdef class Reader:
         at = write_varint(at, text.end - text.begin)
         return write_bytes(at, <const char *> &self.text[text.begin], text.end - text.begin)
 
-    cdef unsigned char *write_own(self, unsigned char *at) noexcept:
+    cdef unsigned char *write_own(self, unsigned char *at, bint is_half) noexcept:
         """What `mapping.own_header` writes."""
         at[0] = OWN_KIND
         write32(at + 1, <uint32_t> self.flag)
-        write32(at + 5, <uint32_t> self.sys_flag)
+        write32(at + 5, <uint32_t> (self.sys_flag & HALF_KEPT_BITS | HALF_BITS if is_half else self.sys_flag))
         write32(at + 9, <uint32_t> (self.store_ms >> 32))
         write32(at + 13, <uint32_t> self.store_ms)
         write32(at + 17, <uint32_t> self.port)
@@ -639,17 +786,30 @@ cdef class Reader:
         cdef Sends each
         cdef Py_ssize_t size = self.topic.end - self.topic.begin
         for each in groups:
+            if each.are_halves != (self.half_at >= 0):
+                continue
             if each.queue_id == self.queue_id and PyBytes_GET_SIZE(each.topic_bytes) == size and (
                 memcmp(PyBytes_AS_STRING(each.topic_bytes), &self.data[self.topic.begin], size) == 0
             ):
                 return each
-        each = group(self.whole, self.whole[self.topic.begin : self.topic.end], <int> self.queue_id)
+        each = group(
+            self.whole, self.whole[self.topic.begin : self.topic.end], <int> self.queue_id, self.half_at >= 0
+        )
         groups.append(each)
         return each
 
 
 cdef inline Py_ssize_t sized(Text text) noexcept:
     return varint_bytes(text.end - text.begin) + text.end - text.begin
+
+
+cdef inline Py_ssize_t measured(bytes word) noexcept:
+    return varint_bytes(PyBytes_GET_SIZE(word)) + PyBytes_GET_SIZE(word)
+
+
+cdef inline unsigned char *write_word(unsigned char *at, bytes word) noexcept:
+    at = write_varint(at, PyBytes_GET_SIZE(word))
+    return write_bytes(at, PyBytes_AS_STRING(word), PyBytes_GET_SIZE(word))
 
 
 cdef inline unsigned char *write_bytes(unsigned char *at, const char *data, Py_ssize_t size) noexcept:

@@ -2,7 +2,7 @@
 
 from braidmq.core.access import Action, ResourceKind
 from braidmq.protocols.rocketmq._call import Answer, Call
-from braidmq.protocols.rocketmq._deferred import handle_of_numbers
+from braidmq.protocols.rocketmq._deferred import half_id_of_numbers
 from braidmq.protocols.rocketmq._operations import answers
 from braidmq.protocols.rocketmq.codec import RequestCode
 from braidmq.protocols.rocketmq.codec.headers import EndTransactionRequestHeader, TransactionEnd
@@ -13,9 +13,9 @@ async def end_transaction(call: Call[EndTransactionRequestHeader]) -> Answer:
     """Who does not know yet is asked again later."""
     header = call.header
     if header.commit_or_rollback is not TransactionEnd.UNKNOWN:
-        handle = handle_of_numbers(header.tran_state_table_offset, header.commit_log_offset)
+        half_id = half_id_of_numbers(header.tran_state_table_offset, header.commit_log_offset)
         await call.services.halves.end(
-            handle,
+            half_id.hex,
             commit=header.commit_or_rollback is TransactionEnd.COMMIT,
             group=header.producer_group,
             asked=header.from_transaction_check,
