@@ -457,7 +457,7 @@ def check_word_as_in_general(data: bytes, found: tuple[int, int, bool, str, bool
     ],
 )
 def test_words_are_understood_without_a_detour(sends: ModuleType, fields: dict[str, str]) -> None:
-    data = word(**fields) * 2
+    data = word({}, **fields) * 2
     end, words = read_words(sends, data)
     assert (end, len(words)) == (len(data), 2)
     for found in words:
