@@ -13,7 +13,8 @@ OLD_ROUNDS = 100
 
 
 def tune_collector() -> None:
-    """What exists now is taken to stay; the rest is looked at seldom."""
+    """What exists now is taken to stay; the rest is looked at seldom. The collector may have been off until now."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, MIDDLE_ROUNDS, OLD_ROUNDS)
+    gc.enable()
