@@ -1,9 +1,9 @@
 """What `braid up` is told, and the quick way to read it.
 
 The machinery that reads all other commands knows help and many kinds of values. It takes longer to import than the log
-takes to open, and would stay in the node's memory. So the words with which a node is usually started are read here. What
-`plain_line` makes of them is what `nouns/up.py` would make of them, which a test holds; anything else (help, a wrong
-option, a value that looks like one) it leaves to that.
+takes to open, and would stay in the node's memory. So the words with which a node is usually started are read here.
+What `plain_line` makes of them is what `nouns/up.py` would make of them, which a test holds; anything else (help, a
+wrong option, a value that looks like one) it leaves to that.
 """
 
 import gc

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ROOT: Final = "/console"
 """Where every address of the console begins."""
 
-__all__ = ["ROOT", "Sessions", "console_routes", "kept_token", "part_of"]
+__all__ = ["ROOT", "Part", "Sessions", "console_routes", "kept_token", "part_of"]
 
 
 def part_of(path: str) -> Part:

@@ -1,22 +1,20 @@
-"""The protocols that a node speaks: each listener, made of the node's services and its section of the settings."""
+"""The messaging protocols that a node speaks: each listener, made of the node's services and its section of the
+settings. HTTP, which comes later, is in `_http`."""
 
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from braidmq import __version__
 from braidmq.core.telemetry import Inlet, Outlet
 from braidmq.protocols.framed import FramedLimits
 from braidmq.protocols.kafka import FetchSessions, KafkaListener, KafkaServices, NodeFacts, ShareSessions
-from braidmq.protocols.listener import Address, Listener
+from braidmq.protocols.listener import Listener
 from braidmq.protocols.rocketmq import BrokerFacts, ClientTraces, Commits, RocketMQListener, RocketMQServices
 from braidmq.protocols.rocketmq_grpc import GrpcFacts, GrpcLimits, GrpcServices, RocketMQGrpcListener, server_tls
 from braidmq.settings import KafkaSettings, RocketMQSettings, shown_settings
 
 if TYPE_CHECKING:
-    from braidmq.console.pages import Part
     from braidmq.node._node import Node
-    from braidmq.protocols.http import HttpListener, LateRoutes
 
 LOG_FOLDER_NAME: Final = "log"
 TLS_FOLDER_NAME: Final = "tls"
@@ -29,8 +27,6 @@ def make_listeners(node: "Node") -> list[Listener]:
     """Those that the settings turn on; they do not listen yet."""
     settings = node.settings
     listeners: list[Listener] = []
-    if settings.http.listen is not None:
-        listeners.append(_http_listener(node, settings.http.listen))
     if settings.kafka.listen:
         listeners.append(KafkaListener(settings.kafka.listen, _kafka_services(node), _limits(settings.kafka)))
     if settings.rocketmq.listen:
@@ -47,44 +43,6 @@ def _limits(section: KafkaSettings | RocketMQSettings) -> FramedLimits:
         connections_max=section.connections_max,
         idle_s=section.idle_s,
     )
-
-
-# HTTP.
-
-
-def _http_listener(node: "Node", listen: Address) -> "HttpListener":
-    from braidmq.protocols.http import HttpListener, HttpServices  # costs a third of the start: not where off
-
-    services = HttpServices(
-        node.settings.node.name,
-        __version__,
-        node.health,
-        [node.metrics],
-        node.presence.nodes,
-        operations=node.desk.services(),
-        catalogue=node.catalogue,
-        messaging=node.messaging,
-    )
-    http = node.settings.http
-    return HttpListener(
-        listen,
-        services,
-        body_bytes_max=http.body_bytes_max,
-        connections_max=http.connections_max,
-        waiting_max=http.waiting_max,
-        late_routes=_console(node, listen),
-    )
-
-
-def _console(node: "Node", listen: Address) -> "LateRoutes[Part] | None":
-    """The console's pages; None where it is off, or where others than this machine's users could come to it."""
-    if node.settings.http.console == "off" or not listen.is_loopback:
-        return None
-    from braidmq.console import ROOT, console_routes, kept_token, part_of
-    from braidmq.protocols.http import LateRoutes
-
-    node.console_token = token = kept_token(node.settings.node.data)
-    return LateRoutes(ROOT, part_of, lambda part: console_routes(token, part))
 
 
 # Kafka.
