@@ -372,7 +372,8 @@ class EmbeddedLog:
         return damaged(path, position, request.segment.base_offset, str(error))
 
     def watch(self, numbers: Iterable[int], on_data: Callable[[int], None]) -> PartitionWatch:
-        return PartitionWatch([self._partition(number) for number in numbers], on_data)
+        known = [self._partition(number).number for number in numbers]
+        return PartitionWatch(self._engine.partitions, known, on_data)
 
     async def wait(self, positions: Mapping[int, int], timeout_s: float) -> bool:
         return await wait_for_data(self, positions, timeout_s)
