@@ -51,6 +51,7 @@ from braidmq.node._cluster import cluster_id
 from braidmq.node._collector import tune_collector
 from braidmq.node._holds import Holds
 from braidmq.node._listeners import LOG_FOLDER_NAME, ROCKETMQ, make_listeners
+from braidmq.node._memory import MemoryReturn
 from braidmq.node._metrics import held_metrics, log_metrics, node_metrics
 from braidmq.node._operations_desk import OperationsDesk
 from braidmq.node._reconcile import reconcile
@@ -177,6 +178,9 @@ class Node:
         await self._watch_over(store)
         await self._listen()
         tune_collector()
+        returning = MemoryReturn(lambda: self.log.moved_bytes)
+        returning.start()
+        self._open.push_async_callback(returning.close)
         if not self._failure.done():
             self.health.agree("node")
         _logger.info("ready", data=str(folder), listeners=sorted(self.addresses))

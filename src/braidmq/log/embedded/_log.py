@@ -637,6 +637,11 @@ class EmbeddedLog:
         """All topics that the log holds, whether the catalog knows them or not."""
         return frozenset(self._engine.topics)
 
+    @property
+    def moved_bytes(self) -> int:
+        """How much was appended and read since it was opened."""
+        return self._engine.appended_bytes + self._engine.read_bytes
+
     def statistics(self) -> LogStatistics:
         engine = self._engine
         return LogStatistics(
