@@ -13,16 +13,15 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import structlog
-
 from braidmq.cli import _errors
 from braidmq.cli._limits import files_needed, raise_file_limit
 from braidmq.cli._logging import set_up_logging
 from braidmq.cli._ready import announce, remove_ready_file, write_ready_file
+from braidmq.logger import get_logger
 from braidmq.node import Node
 from braidmq.settings import Settings
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

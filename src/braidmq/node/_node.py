@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
-import structlog
 
 from braidmq.core.admission import Admissions
 from braidmq.core.central import central_values
@@ -44,6 +43,7 @@ from braidmq.core.topics import Topics
 from braidmq.core.trace import Lives, Timelines, Trace, Tracer
 from braidmq.core.transactions import Transactions
 from braidmq.log.embedded import EmbeddedLog, LogOptions, RealDisk, Recovery
+from braidmq.logger import get_logger
 from braidmq.model import BraidError
 from braidmq.model.errors import DataFolderUnusable
 from braidmq.model.topic_settings import ARCHIVE, SEGMENT_BYTES, TopicSetting
@@ -82,7 +82,7 @@ QUERY_FOLDER_NAME = "query"
 
 T = TypeVar("T")
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Node:

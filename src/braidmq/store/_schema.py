@@ -9,8 +9,8 @@ all migrations leave.
 import threading
 
 import sqlalchemy as sa
-import structlog
 
+from braidmq.logger import get_logger
 from braidmq.model.errors import StoreFailed
 from braidmq.store import _tables
 
@@ -31,7 +31,7 @@ _VERSION = sa.Table(
 alembic_in_use = threading.Lock()
 """Alembic keeps the current migration in module globals: one migration at a time in a process."""
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 def stored_revision(connection: sa.Connection) -> str | None:

@@ -15,7 +15,6 @@ from functools import partial
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
-import structlog
 from msgspec.structs import replace
 
 from braidmq.core.deferral import (
@@ -38,6 +37,7 @@ from braidmq.core.halves._steps import HalfLimits
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.core.timing import Clock
 from braidmq.core.trace import UNTRACED, Tracer
+from braidmq.logger import get_logger
 from braidmq.model import (
     NEVER_MS,
     BraidError,
@@ -68,7 +68,7 @@ PAGE_ROWS: Final = 500
 T = TypeVar("T")
 
 _secret = SecretNumbers()
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Question(NamedTuple):

@@ -8,8 +8,6 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-import structlog
-
 from braidmq.core.query._ranges import (
     FOLDER,
     OPEN_NAME,
@@ -23,10 +21,11 @@ from braidmq.core.query._ranges import (
 )
 from braidmq.log import Log, Watch
 from braidmq.log.embedded import Disk
+from braidmq.logger import get_logger
 from braidmq.model import Topic
 from braidmq.model.errors import LogClosed, UnknownPartition
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class IndexLimits(NamedTuple):

@@ -11,8 +11,6 @@ from threading import Thread
 from typing import TypeVar
 from uuid import UUID
 
-import structlog
-
 from braidmq.log._port import AppendResult, Bounds, Fetched, GroupOffset, ProducerState, Room, TimedOffset
 from braidmq.log._retention import check_free
 from braidmq.log._watches import PartitionWatch, wait_for_data
@@ -48,6 +46,7 @@ from braidmq.log.embedded._reader import (
 from braidmq.log.embedded._recovery import Recovery, recover
 from braidmq.log.embedded._retention import apply_retention
 from braidmq.log.embedded._turn import SyncJob
+from braidmq.logger import get_logger
 from braidmq.model import BraidError, Topic
 from braidmq.model.errors import (
     DamagedLog,
@@ -70,7 +69,7 @@ SYNC_WORTH_BYTES = 256 * 1024
 """How much should have been written for each segment that a checkpoint syncs."""
 
 T = TypeVar("T")
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 def now_ms() -> int:
