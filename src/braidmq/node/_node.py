@@ -55,10 +55,7 @@ from braidmq.node._memory import MemoryReturn
 from braidmq.node._metrics import held_metrics, log_metrics, node_metrics
 from braidmq.node._operations_desk import OperationsDesk
 from braidmq.node._reconcile import reconcile
-from braidmq.protocols.kafka import (
-    idle_assignment,
-    subscribed_topics,
-)
+from braidmq.node._said import idle_assignment, subscribed_topics
 from braidmq.protocols.listener import Address, Listener, bind, bound_addresses, close_all
 from braidmq.settings import Settings, effective, known_origins
 from braidmq.store import (
