@@ -26,6 +26,6 @@ def part_of(path: str) -> Part:
 
 def console_routes(token: str, *parts: Part) -> "Router":
     """What lies under `ROOT`, for those who know the token: some parts, or without any everything."""
-    from braidmq.console._app import console_router  # costs 7 MB: not before somebody opens a page
+    from braidmq.console._app import console_router  # brings Jinja: not where there is no console
 
     return console_router(Sessions(token), parts or pages.PARTS)

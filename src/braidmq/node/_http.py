@@ -52,4 +52,4 @@ def _console(node: "Node", listen: Address) -> LateRoutes[Part] | None:
     if node.settings.http.console == "off" or not listen.is_loopback:
         return None
     node.console_token = token = kept_token(node.settings.node.data)
-    return LateRoutes(ROOT, part_of, lambda part: console_routes(token, part))
+    return LateRoutes(ROOT, part_of, lambda part: console_routes(token, part), entrance=part_of(ROOT))
