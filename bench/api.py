@@ -18,7 +18,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 
 import httpx
-import structlog
 import uvloop
 from large_catalog import commit_all, fill_store
 from report import Figure, Progress, print_figures, write_figures
@@ -98,7 +97,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="put the table into docs/benchmarks.md")
     arguments = parser.parse_args()
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))
     figures = uvloop.run(measure())
     print_figures(figures)
     if arguments.write:

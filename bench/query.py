@@ -18,7 +18,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import structlog
 import uvloop
 from report import Figure, Progress, print_figures, write_figures
 
@@ -173,7 +172,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="What it costs to keep messages findable, and how fast they are found")
     parser.add_argument("--write", action="store_true", help="put the figures into docs/benchmarks.md")
     options = parser.parse_args()
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(30))
     figures = uvloop.run(measure())
     print_figures(figures)
     if options.write:

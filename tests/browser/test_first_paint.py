@@ -79,7 +79,8 @@ def test_the_first_page_of_a_nodes_life_is_painted_within_200_ms(browser: Browse
 @contextlib.contextmanager
 def living(folder: str, address: str, wait_for: WaitFor) -> Iterator[RunningNode]:
     listen = [f"--http={address}", *(f"--{name}=127.0.0.1:0" for name in ("kafka", "rocketmq", "grpc"))]
-    node = RunningNode(Path(folder), ["--data", f"{folder}/data", *listen], {}, wait_for)
+    keep_compiled = {"PYTHONDONTWRITEBYTECODE": ""}
+    node = RunningNode(Path(folder), ["--data", f"{folder}/data", *listen], keep_compiled, wait_for)
     try:
         yield node.wait_ready()
     finally:

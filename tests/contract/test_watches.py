@@ -1,6 +1,7 @@
 """Hearing of new data, and the end of a log."""
 
 import asyncio
+import gc
 import inspect
 from collections.abc import Callable
 from uuid import uuid4
@@ -9,6 +10,8 @@ import msgspec
 import pytest
 
 from braidmq.log import GroupOffset, Log
+from braidmq.log.embedded._partition import PartitionLog
+from braidmq.log.memory import MemoryPartition
 from braidmq.model import Topic
 from braidmq.model.errors import LogClosed
 from contract.harness import LogUnderTest, batch_of, sent, until
@@ -48,6 +51,24 @@ async def test_a_watch_hears_of_the_end_of_its_partition(under_test: LogUnderTes
     await under_test.log.delete_topic(deleted.id)
     await until(lambda: heard == [number])
     watch.cancel()
+
+
+async def test_what_a_partition_held_goes_with_it_although_it_is_watched(under_test: LogUnderTest) -> None:
+    kept, deleted = await under_test.make_topic(), await under_test.make_topic()
+    (number,) = deleted.partition_numbers
+    watch = under_test.log.watch([*kept.partition_numbers, number], lambda _: None)
+    await under_test.append_each(number, b"a", b"b")
+    assert len(held(number)) == 1
+    await under_test.log.delete_topic(deleted.id)
+    assert held(number) == []
+    watch.cancel()
+
+
+def held(number: int) -> list[object]:
+    """What this process has of the partition."""
+    gc.collect()
+    kinds = (PartitionLog, MemoryPartition)
+    return [each for each in gc.get_objects() if isinstance(each, kinds) and each.number == number]
 
 
 async def test_a_wait_ends_with_its_partition(under_test: LogUnderTest) -> None:

@@ -1,12 +1,12 @@
 """Messages taken one by one, through crashes: each is given out until it is acknowledged or dead, and not after."""
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import Iterator
 
 import pytest
-import structlog
 
 from braidmq.core.cursors import _cursor, _keeping
 from simulator.cursor_world import CursorWorld
@@ -16,9 +16,9 @@ LIVES = 4
 
 @pytest.fixture(autouse=True)
 def silence() -> Iterator[None]:
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    logging.disable()
     yield
-    structlog.reset_defaults()
+    logging.disable(logging.NOTSET)
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,7 @@
 """Delayed and half messages through crashes at any moment."""
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -8,7 +9,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-import structlog
 
 from braidmq.core.delivery import Parcel
 from braidmq.core.halves import Ended, Halves, WaitingRoom
@@ -23,9 +23,9 @@ LIVES = 6
 @pytest.fixture(autouse=True)
 def silence() -> Iterator[None]:
     """What the services tell operators is not for thousands of lives."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    logging.disable()
     yield
-    structlog.reset_defaults()
+    logging.disable(logging.NOTSET)
 
 
 def run_world(seed: int) -> World:

@@ -4,13 +4,13 @@ BRAID_SIMULATOR_SEED=1234 ./braid test -- tests/simulator/test_simulated_groups.
 """
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import structlog
 
 from braidmq.core.groups._classic import ClassicGroup
 from braidmq.core.groups._consumer import ConsumerGroup
@@ -27,9 +27,9 @@ STEPS = 150
 @pytest.fixture(autouse=True)
 def silence() -> Iterator[None]:
     """A line for every generation would take longer than the generation."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    logging.disable()
     yield
-    structlog.reset_defaults()
+    logging.disable(logging.NOTSET)
 
 
 World = type[GroupsWorld] | type[AssignedWorld] | type[ShareWorld]

@@ -1,13 +1,13 @@
 """Messages that are sent back, through crashes at any moment."""
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import structlog
 
 from braidmq.core.retry import Retries, SentBack
 from braidmq.model import ATTEMPT_HEADER, Message
@@ -19,9 +19,9 @@ LIVES = 6
 @pytest.fixture(autouse=True)
 def silence() -> Iterator[None]:
     """What the services tell operators is not for thousands of lives."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    logging.disable()
     yield
-    structlog.reset_defaults()
+    logging.disable(logging.NOTSET)
 
 
 def run_world(seed: int) -> int:

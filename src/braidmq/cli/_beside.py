@@ -6,9 +6,8 @@ import signal
 import sys
 from typing import Final
 
-import structlog
-
 from braidmq.cli._pipeline import FOLDER
+from braidmq.logger import get_logger
 from braidmq.model.errors import InvalidSetting
 from braidmq.node import Node
 
@@ -17,7 +16,7 @@ AGAIN_S: Final = 10.0
 STOP_S: Final = 60.0
 """How long it may take to end between two batches."""
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class PipelineBeside:

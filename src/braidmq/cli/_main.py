@@ -17,14 +17,26 @@ def main() -> None:
         say_version()
         sys.exit()
     from braidmq.cli import _errors
-    from braidmq.cli._app import build_app
     from braidmq.model import BraidError
 
     try:
-        build_app(_used_word())(prog_name="braid")
+        _run_command()
     except BraidError as error:
         _errors.say_error(error)
         sys.exit(_errors.exit_status(error))
+    except KeyboardInterrupt:
+        sys.exit(_errors.INTERRUPTED)
+
+
+def _run_command() -> None:
+    if sys.argv[1:2] == ["up"] and COMPLETE_VARIABLE not in os.environ:
+        from braidmq.cli._start_line import plain_line
+
+        if (line := plain_line(sys.argv[2:], os.environ)) is not None:
+            sys.exit(line.run())
+    from braidmq.cli._app import build_app
+
+    build_app(_used_word())(prog_name="braid")
 
 
 def _used_word() -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from braidmq.cli._options import load_settings
+from braidmq.cli._given import load_settings
 
 if TYPE_CHECKING:
     from braidmq.cli._pipeline import Place

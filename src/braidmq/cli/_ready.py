@@ -2,12 +2,11 @@
 
 import contextlib
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
-from rich.console import Console
-from rich.text import Text
 
 from braidmq import __version__
 from braidmq.model.errors import InvalidSetting
@@ -15,16 +14,22 @@ from braidmq.node import Node
 from braidmq.protocols.listener import Address
 from braidmq.settings import redact_url
 
+_BOLD = 1
+_DIM = 2
 _EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # recognised, not bound
 
 
 def announce(node: Node) -> None:
     """What listens where, and what to do next."""
-    console = Console(soft_wrap=True, highlight=False)
-    console.print(f"\n  [bold]BraidMQ {__version__}[/bold] is ready\n")
-    for name, value in [*_rows(node), ("stop", "Ctrl-C")]:
-        console.print(Text.assemble("  ", (f"{name:<14}", "dim"), value))
-    console.print()
+    title = _styled(f"BraidMQ {__version__}", _BOLD)
+    rows = [f"  {_styled(f'{name:<14}', _DIM)}{value}" for name, value in (*_rows(node), ("stop", "Ctrl-C"))]
+    print(f"\n  {title} is ready\n", *rows, "", sep="\n", flush=True)
+
+
+def _styled(text: str, code: int) -> str:
+    """By hand: what paints the other commands would stay in the node's memory."""
+    is_wanted = sys.stdout.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR")
+    return f"\033[{code}m{text}\033[0m" if is_wanted else text
 
 
 def write_ready_file(path: Path, node: Node) -> None:

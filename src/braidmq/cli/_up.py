@@ -5,24 +5,23 @@ made for being cut off at any moment.
 """
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import structlog
-
 from braidmq.cli import _errors
-from braidmq.cli._beside import PipelineBeside
 from braidmq.cli._limits import files_needed, raise_file_limit
 from braidmq.cli._logging import set_up_logging
 from braidmq.cli._ready import announce, remove_ready_file, write_ready_file
+from braidmq.logger import get_logger
 from braidmq.node import Node
 from braidmq.settings import Settings
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -66,13 +65,22 @@ async def _run(
         node = await starting
     except asyncio.CancelledError:
         return _errors.DONE
-    beside = await PipelineBeside.start(node) if with_pipeline else None
     try:
-        return await _serve(node, ready_file, stop)
+        async with _beside(node) if with_pipeline else contextlib.nullcontext():
+            return await _serve(node, ready_file, stop)
     finally:
-        if beside is not None:
-            await beside.stop()
         await node.stop()
+
+
+@contextlib.asynccontextmanager
+async def _beside(node: Node) -> AsyncIterator[None]:
+    from braidmq.cli._beside import PipelineBeside
+
+    beside = await PipelineBeside.start(node)
+    try:
+        yield
+    finally:
+        await beside.stop()
 
 
 async def _serve(node: Node, ready_file: Path | None, stop: "asyncio.Future[None]") -> int:

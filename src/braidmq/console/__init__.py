@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ROOT: Final = "/console"
 """Where every address of the console begins."""
 
-__all__ = ["ROOT", "Sessions", "console_routes", "kept_token", "part_of"]
+__all__ = ["ROOT", "Part", "Sessions", "console_routes", "kept_token", "part_of"]
 
 
 def part_of(path: str) -> Part:
@@ -26,6 +26,6 @@ def part_of(path: str) -> Part:
 
 def console_routes(token: str, *parts: Part) -> "Router":
     """What lies under `ROOT`, for those who know the token: some parts, or without any everything."""
-    from braidmq.console._app import console_router  # costs 7 MB: not before somebody opens a page
+    from braidmq.console._app import console_router  # brings Jinja: not where there is no console
 
     return console_router(Sessions(token), parts or pages.PARTS)

@@ -9,9 +9,9 @@ import asyncio
 from typing import Final
 
 import msgspec
-import structlog
 
 from braidmq.core.timing import Clock
+from braidmq.logger import get_logger
 from braidmq.model import BraidError
 from braidmq.model.errors import AnswerNotKept, IdempotencyKeyReused, InvalidRequest, RequestInProgress
 from braidmq.store import Document, DocumentRows
@@ -23,7 +23,7 @@ KEY_LENGTH_MAX: Final = 255
 BODY_BYTES_MAX: Final = 64 * 1024
 SWEEP_S: Final = 600.0
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class KeptAnswer(msgspec.Struct, frozen=True, kw_only=True, array_like=True):

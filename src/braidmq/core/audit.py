@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from typing import Annotated, Final, Protocol
 
 import msgspec
-import structlog
 from msgspec import Meta
 
 from braidmq.core.access import Action, Need
 from braidmq.core.desk import PAGE_SIZE_MAX, Page
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.core.timing import Clock
+from braidmq.logger import get_logger
 from braidmq.model import BraidError
 from braidmq.model.errors import InvalidRequest
 from braidmq.store import AuditAsk, AuditRow, AuditRows
@@ -36,7 +36,7 @@ DONE: Final = "done"
 
 _CHANGES: Final = frozenset({Action.CREATE, Action.CHANGE, Action.DELETE})
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 def is_change(need: Need) -> bool:

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Final, Protocol
 
 import msgspec
-import structlog
 from msgspec import Meta
 
 from braidmq.core.desk import Page, PageAsk, page_of
+from braidmq.logger import get_logger
 from braidmq.model import BraidError
 from braidmq.model.errors import ChangedMeanwhile, SettingFixed, UnknownSetting
 from braidmq.model.saying import say
@@ -21,7 +21,7 @@ from braidmq.store import Catalog, Change, Setting, SettingChanged
 PREFIX: Final = "central/"
 """Before the key, in the catalog: other parts keep settings of their own there."""
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class SettingFacts(msgspec.Struct, frozen=True, kw_only=True):

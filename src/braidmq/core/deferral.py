@@ -11,9 +11,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, Protocol, TypeVar
 from uuid import UUID
 
-import structlog
-
 from braidmq.core.timing import Clock, Deadline
+from braidmq.logger import get_logger
 from braidmq.model import NEVER_MS, BraidError, Half, Timer, deferred_id
 from braidmq.model.errors import InvalidHandle
 from braidmq.store import Page
@@ -38,7 +37,7 @@ RowT = TypeVar("RowT", bound=Timer | Half)
 _SECRET_BYTES: Final = 512
 _HANDLE: Final = re.compile("[0-9a-f]{32}")
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Waking(Protocol):

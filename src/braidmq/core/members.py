@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, Protocol
 
 import msgspec
-import structlog
 
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.core.timing import Clock
+from braidmq.logger import get_logger
 from braidmq.model import FilterKind
 
 SILENT_MAX_MS: Final = 120_000
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Channel(Protocol):

@@ -3,8 +3,6 @@ expression; what would need more (backward references, looking around) is not pa
 
 from collections.abc import Iterable
 
-import re2
-
 from braidmq.model.errors import InvalidExpression
 
 _MEMORY_BYTES_MAX = 1 << 20
@@ -17,6 +15,8 @@ class Pattern:
     def __init__(self, text: str) -> None:
         if len(text) > _LENGTH_MAX:
             raise InvalidExpression(f"a regular expression of {len(text)} characters; {_LENGTH_MAX} are taken")
+        import re2  # takes 2.5 MB, and few groups subscribe by patterns
+
         options = re2.Options()
         options.max_mem = _MEMORY_BYTES_MAX
         options.log_errors = False

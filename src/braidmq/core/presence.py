@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
-import structlog
 
 from braidmq.core.timing import Clock
+from braidmq.logger import get_logger
 from braidmq.model import BraidError
 from braidmq.store import Catalog
 
@@ -18,7 +18,7 @@ REPORT_S: Final = 30.0
 GONE_MS: Final = 120_000
 _PREFIX: Final = "nodes/"
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class NodeReport(NamedTuple):

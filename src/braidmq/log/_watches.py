@@ -11,34 +11,57 @@ OnData = Callable[[int], None]
 
 
 class Watched(Protocol):
-    """A partition that tells of new data; None while nobody listens, because most partitions have no listener."""
+    """A partition that tells of new data to one watch, or to several; most partitions have none or one."""
 
-    watchers: dict[object, OnData] | None
+    watchers: "PartitionWatch | dict[PartitionWatch, None] | None"
 
 
 def wake(partition: Watched, number: int) -> None:
     """Tell all who listen that there is news: data, or the partition's end."""
-    for on_data in tuple((partition.watchers or {}).values()):
-        on_data(number)
+    watchers = partition.watchers
+    if isinstance(watchers, PartitionWatch):
+        watchers.on_data(number)
+    elif watchers:
+        for watch in tuple(watchers):
+            watch.on_data(number)
 
 
 class PartitionWatch:
-    """Implements the port's `Watch`."""
+    """Implements the port's `Watch`. Of the log's `partitions` it knows the numbers of those it watches: they would not
+    go when they are deleted, if whoever watches for long held on to them."""
 
-    __slots__ = ("_partitions",)
+    __slots__ = ("_numbers", "_partitions", "on_data")
 
-    def __init__(self, partitions: Sequence[Watched], on_data: OnData) -> None:
+    def __init__(self, partitions: Mapping[int, Watched], numbers: Sequence[int], on_data: OnData) -> None:
         self._partitions = partitions
-        for partition in partitions:
-            if partition.watchers is None:
-                partition.watchers = {}
-            partition.watchers[self] = on_data
+        self._numbers = numbers
+        self.on_data = on_data
+        for number in numbers:
+            self._begin(partitions[number])
 
     def cancel(self) -> None:
-        for partition in self._partitions:
-            if partition.watchers is not None:
-                partition.watchers.pop(self, None)
-        self._partitions = ()
+        for number in self._numbers:
+            if (partition := self._partitions.get(number)) is not None:
+                self._end(partition)
+        self._numbers = ()
+
+    def _begin(self, partition: Watched) -> None:
+        watchers = partition.watchers
+        if watchers is None:
+            partition.watchers = self
+        elif isinstance(watchers, PartitionWatch):
+            partition.watchers = {watchers: None, self: None}
+        else:
+            watchers[self] = None
+
+    def _end(self, partition: Watched) -> None:
+        watchers = partition.watchers
+        if watchers is self:
+            partition.watchers = None
+        elif isinstance(watchers, dict):
+            watchers.pop(self, None)
+            if not watchers:
+                partition.watchers = None
 
 
 async def wait_for_data(log: Log, positions: Mapping[int, int], timeout_s: float) -> bool:

@@ -18,7 +18,7 @@ from braidmq.log._producers import Producers
 from braidmq.log._retention import GroupsOffsets, Piece, check_free, expired_and_held, free_offset
 from braidmq.log._survivors import Survivors, is_compaction_due, may_be_compacted
 from braidmq.log._times import first_not_older, latest_of
-from braidmq.log._watches import OnData, PartitionWatch, wait_for_data, wake
+from braidmq.log._watches import PartitionWatch, wait_for_data, wake
 from braidmq.model import BraidError, Topic
 from braidmq.model.errors import LogClosed, OffsetOutOfRange, UnknownPartition
 from braidmq.records import Batch, batch_prefix, parse_batch
@@ -55,7 +55,7 @@ class MemoryPartition:
         self.batches: list[StoredBatch] = []
         self.producers = Producers()
         self.compacted_offset = 0
-        self.watchers: dict[object, OnData] | None = None
+        self.watchers: PartitionWatch | dict[PartitionWatch, None] | None = None
 
     def bounds(self) -> Bounds:
         stable = self.producers.stable_offset(self.end_offset)
@@ -233,7 +233,8 @@ class MemoryLog:
         return self._partition(number).producers.states()
 
     def watch(self, numbers: Iterable[int], on_data: Callable[[int], None]) -> PartitionWatch:
-        return PartitionWatch([self._partition(number) for number in numbers], on_data)
+        known = [self._partition(number).number for number in numbers]
+        return PartitionWatch(self._partitions, known, on_data)
 
     async def wait(self, positions: Mapping[int, int], timeout_s: float) -> bool:
         return await wait_for_data(self, positions, timeout_s)

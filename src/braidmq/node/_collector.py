@@ -14,6 +14,8 @@ OLD_ROUNDS = 100
 
 def tune_collector() -> None:
     """What exists now is taken to stay; the rest is looked at seldom."""
-    gc.collect()
+    if gc.isenabled():  # a process that had it off until now has only begun: there is nothing in it to be collected
+        gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, MIDDLE_ROUNDS, OLD_ROUNDS)
+    gc.enable()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from braidmq.core.connections import ClientConnection
 from braidmq.core.desk.catalogue import Catalogue, Parts, open_catalogue
 from braidmq.core.timing import LoopClock
-from braidmq.protocols.kafka import assigned_partitions
+from braidmq.node._said import assigned_partitions
 
 if TYPE_CHECKING:
     from braidmq.node._node import Node

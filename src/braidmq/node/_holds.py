@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 
-import structlog
-
+from braidmq.logger import get_logger
 from braidmq.store import Catalog
 
 SHOWN_MAX = 20
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Holds:

@@ -1,46 +1,40 @@
-"""The protocols that a node speaks: each listener, made of the node's services and its section of the settings."""
+"""The messaging protocols that a node speaks. HTTP, which comes later, is in `_http`."""
 
-from functools import partial
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from braidmq import __version__
-from braidmq.core.telemetry import Inlet, Outlet
 from braidmq.protocols.framed import FramedLimits
-from braidmq.protocols.kafka import FetchSessions, KafkaListener, KafkaServices, NodeFacts, ShareSessions
-from braidmq.protocols.listener import Address, Listener
-from braidmq.protocols.rocketmq import BrokerFacts, ClientTraces, Commits, RocketMQListener, RocketMQServices
-from braidmq.protocols.rocketmq_grpc import GrpcFacts, GrpcLimits, GrpcServices, RocketMQGrpcListener, server_tls
-from braidmq.settings import KafkaSettings, RocketMQSettings, shown_settings
+from braidmq.protocols.listener import Listener
+from braidmq.settings import KafkaSettings, RocketMQSettings
 
 if TYPE_CHECKING:
-    from braidmq.console.pages import Part
     from braidmq.node._node import Node
-    from braidmq.protocols.http import HttpListener, LateRoutes
 
 LOG_FOLDER_NAME: Final = "log"
-TLS_FOLDER_NAME: Final = "tls"
 KAFKA: Final = "kafka"
 ROCKETMQ: Final = "rocketmq"
 """Protocols, as usage is counted by them."""
 
 
-def make_listeners(node: "Node") -> list[Listener]:
-    """Those that the settings turn on; they do not listen yet."""
+def make_listeners(node: "Node") -> Iterator[Listener]:
+    """Those that the settings turn on; they do not listen yet. Each protocol is imported when its turn comes, so that
+    one which is off costs nothing, and one that is on does not wait for the others."""
     settings = node.settings
-    listeners: list[Listener] = []
-    if settings.http.listen is not None:
-        listeners.append(_http_listener(node, settings.http.listen))
     if settings.kafka.listen:
-        listeners.append(KafkaListener(settings.kafka.listen, _kafka_services(node), _limits(settings.kafka)))
+        from braidmq.node._kafka import kafka_listener
+
+        yield kafka_listener(node)
     if settings.rocketmq.listen:
-        listeners.append(_rocketmq_listener(node))
+        from braidmq.node._rocketmq import rocketmq_listener
+
+        yield rocketmq_listener(node)
     if settings.rocketmq_grpc.listen:
-        listeners.append(_rocketmq_grpc_listener(node))
-    return listeners
+        from braidmq.node._rocketmq_grpc import rocketmq_grpc_listener
+
+        yield rocketmq_grpc_listener(node)
 
 
-def _limits(section: KafkaSettings | RocketMQSettings) -> FramedLimits:
+def framed_limits(section: KafkaSettings | RocketMQSettings) -> FramedLimits:
     return FramedLimits(
         request_bytes_max=section.request_bytes_max,
         buffer_bytes_max=section.buffer_bytes_max,
@@ -49,158 +43,6 @@ def _limits(section: KafkaSettings | RocketMQSettings) -> FramedLimits:
     )
 
 
-# HTTP.
-
-
-def _http_listener(node: "Node", listen: Address) -> "HttpListener":
-    from braidmq.protocols.http import HttpListener, HttpServices  # costs a third of the start: not where off
-
-    services = HttpServices(
-        node.settings.node.name,
-        __version__,
-        node.health,
-        [node.metrics],
-        node.presence.nodes,
-        operations=node.desk.services(),
-        catalogue=node.catalogue,
-        messaging=node.messaging,
-    )
-    http = node.settings.http
-    return HttpListener(
-        listen,
-        services,
-        body_bytes_max=http.body_bytes_max,
-        connections_max=http.connections_max,
-        waiting_max=http.waiting_max,
-        late_routes=_console(node, listen),
-    )
-
-
-def _console(node: "Node", listen: Address) -> "LateRoutes[Part] | None":
-    """The console's pages; None where it is off, or where others than this machine's users could come to it."""
-    if node.settings.http.console == "off" or not listen.is_loopback:
-        return None
-    from braidmq.console import ROOT, console_routes, kept_token, part_of
-    from braidmq.protocols.http import LateRoutes
-
-    node.console_token = token = kept_token(node.settings.node.data)
-    return LateRoutes(ROOT, part_of, lambda part: console_routes(token, part))
-
-
-# Kafka.
-
-
-def _kafka_services(node: "Node") -> KafkaServices:
-    kafka = node.settings.kafka
-    share_sessions = ShareSessions(node.cursors)
-    node.groups.on_departure(share_sessions.depart)
-    return KafkaServices(
-        node_id=kafka.node_id,
-        cluster_id=node.cluster_id,
-        log=node.log,
-        catalog=node.catalog,
-        topics=node.topics,
-        groups=node.groups,
-        cursors=node.cursors,
-        admissions=node.admissions,
-        fetch_sessions=FetchSessions(),
-        share_sessions=share_sessions,
-        transactions=node.transactions,
-        tally=Inlet(KAFKA, node.counters, node.usage),
-        outlet=Outlet(KAFKA, node.counters, node.usage),
-        facts=NodeFacts(
-            listeners=",".join(f"PLAINTEXT://{each.listen}" for each in kafka.listen),
-            advertised_listeners=",".join(f"PLAINTEXT://{each.advertised or each.listen}" for each in kafka.listen),
-            log_folder=str((node.settings.node.data / LOG_FOLDER_NAME).absolute()),
-            request_bytes_max=kafka.request_bytes_max,
-            connections_max=kafka.connections_max,
-            idle_ms=kafka.idle_s * 1000,
-        ),
-        auditor=node.desk.audit,
-    )
-
-
-# RocketMQ, both protocols.
-
-
-def _broker_name(node: "Node") -> str:
+def broker_name(node: "Node") -> str:
+    """How RocketMQ's clients know the node, on both of their protocols."""
     return node.settings.rocketmq.broker or node.settings.node.name.replace(".", "-")
-
-
-def _rocketmq_listener(node: "Node") -> RocketMQListener:
-    rocketmq = node.settings.rocketmq
-    services = RocketMQServices(
-        facts=BrokerFacts(
-            cluster=rocketmq.cluster,
-            broker=_broker_name(node),
-            auto_create=node.settings.topics.auto_create == "on",
-            pull_messages_max=rocketmq.pull_messages_max,
-            new_group_from_start=rocketmq.new_group_from_start == "on",
-            settings=shown_settings(node.settings),
-        ),
-        log=node.log,
-        catalog=node.catalog,
-        topics=node.topics,
-        groups=node.groups,
-        members=node.members,
-        questions=node.questions,
-        publisher=node.publisher,
-        puller=node.puller,
-        cursors=node.cursors,
-        timers=node.timers,
-        halves=node.halves,
-        retries=node.retries,
-        locks=node.locks,
-        resets=node.resets,
-        group_offsets=node.group_offsets,
-        query=node.query,
-        tracer=node.tracer,
-        commits=Commits(),
-        counters=node.counters,
-        outlet=Outlet(ROCKETMQ, node.counters, node.usage),
-        auditor=node.desk.audit,
-    )
-    node.lives.hear(ClientTraces(services))
-    return RocketMQListener(
-        rocketmq.listen,
-        rocketmq.broker_listen,
-        services,
-        _limits(rocketmq),
-        with_vip=rocketmq.vip == "on",
-    )
-
-
-def _rocketmq_grpc_listener(node: "Node") -> RocketMQGrpcListener:
-    section = node.settings.rocketmq_grpc
-    services = GrpcServices(
-        facts=GrpcFacts(
-            broker=_broker_name(node),
-            body_bytes_max=node.settings.publish.body_bytes_max,
-            new_group_from_start=node.settings.rocketmq.new_group_from_start == "on",
-            auto_create=section.auto_create == "on",
-        ),
-        log=node.log,
-        catalog=node.catalog,
-        topics=node.topics,
-        groups=node.groups,
-        members=node.members,
-        questions=node.questions,
-        publisher=node.publisher,
-        puller=node.puller,
-        cursors=node.cursors,
-        lite=node.lite,
-        timers=node.timers,
-        halves=node.halves,
-        retries=node.retries,
-        resets=node.resets,
-        outlet=Outlet(ROCKETMQ, node.counters, node.usage),
-    )
-    own = node.settings.node.data / TLS_FOLDER_NAME / "rocketmq_grpc.pem"
-    make_tls = partial(server_tls, Path(section.certificate or own), is_own=not section.certificate)
-    return RocketMQGrpcListener(
-        section.listen,
-        services,
-        GrpcLimits(section.request_bytes_max, section.connections_max, section.calls_max, section.buffer_bytes_max),
-        make_tls=make_tls if section.tls == "on" else None,
-        tls_at_once=bool(section.certificate),
-    )

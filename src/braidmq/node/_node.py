@@ -6,14 +6,15 @@ half way unwinds what it had opened in the same way.
 
 import asyncio
 import contextlib
+import importlib
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+import socket
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
-import structlog
 
 from braidmq.core.admission import Admissions
 from braidmq.core.central import central_values
@@ -22,8 +23,6 @@ from braidmq.core.counters import Counters
 from braidmq.core.cursors import SECRET_BYTES, CursorLimits, Cursors
 from braidmq.core.deferral import Rows
 from braidmq.core.delivery import Delivery
-from braidmq.core.desk.catalogue import Catalogue
-from braidmq.core.desk.messaging import MessagingDesk
 from braidmq.core.group_offsets import GroupOffsets, ResetBoard
 from braidmq.core.groups import GroupLimits, Groups
 from braidmq.core.halves import HALVES_TOPIC, HalfLimits, Halves, WaitingRoom
@@ -45,23 +44,20 @@ from braidmq.core.topics import Topics
 from braidmq.core.trace import Lives, Timelines, Trace, Tracer
 from braidmq.core.transactions import Transactions
 from braidmq.log.embedded import EmbeddedLog, LogOptions, RealDisk, Recovery
+from braidmq.logger import get_logger
 from braidmq.model import BraidError, Half
 from braidmq.model.errors import DataFolderUnusable
 from braidmq.model.topic_settings import ARCHIVE, SEGMENT_BYTES, TopicSetting
 from braidmq.node._cluster import cluster_id
 from braidmq.node._collector import tune_collector
-from braidmq.node._desk import make_catalogue
 from braidmq.node._holds import Holds
 from braidmq.node._listeners import LOG_FOLDER_NAME, ROCKETMQ, make_listeners
-from braidmq.node._messaging_desk import messaging_desk
+from braidmq.node._memory import MemoryReturn
 from braidmq.node._metrics import held_metrics, log_metrics, node_metrics
 from braidmq.node._operations_desk import OperationsDesk
 from braidmq.node._reconcile import reconcile
-from braidmq.protocols.kafka import (
-    idle_assignment,
-    subscribed_topics,
-)
-from braidmq.protocols.listener import Address, Listener
+from braidmq.node._said import idle_assignment, subscribed_topics
+from braidmq.protocols.listener import Address, Listener, bind, bound_addresses, close_all
 from braidmq.settings import Settings, effective, known_origins
 from braidmq.store import (
     Catalog,
@@ -75,9 +71,16 @@ from braidmq.store import (
     cluster_secret,
 )
 
+if TYPE_CHECKING:
+    from braidmq.core.desk.catalogue import Catalogue
+    from braidmq.core.desk.messaging import MessagingDesk
+
+HTTP: Final = "http"
 QUERY_FOLDER_NAME = "query"
 
-_logger = structlog.get_logger(__name__)
+T = TypeVar("T")
+
+_logger = get_logger(__name__)
 
 
 class Node:
@@ -109,8 +112,9 @@ class Node:
     query: Query
     lags: LagSampler
     desk: OperationsDesk
-    catalogue: Catalogue
-    messaging: MessagingDesk
+    catalogue: "Catalogue"
+    messaging: "MessagingDesk"
+    """What the HTTP interface shows; not there without it."""
     cluster_id: str
 
     def __init__(self, settings: Settings, origins: Mapping[str, str] | None = None) -> None:
@@ -118,7 +122,7 @@ class Node:
         """What the node goes by, with what the centre says; and what it was started with."""
         self.origins = self.own_origins = known_origins(settings) if origins is None else origins
         self.health = Health()
-        self.addresses: Mapping[str, tuple[Address, ...]] = {}
+        self.addresses: dict[str, tuple[Address, ...]] = {}
         """Where each listener listens, by its name."""
         self._failure: asyncio.Future[BraidError] = asyncio.get_running_loop().create_future()
         self._open = contextlib.AsyncExitStack()
@@ -172,6 +176,9 @@ class Node:
         await self._watch_over(store)
         await self._listen()
         tune_collector()
+        returning = MemoryReturn(lambda: self.log.moved_bytes)
+        returning.start()
+        self._open.push_async_callback(returning.close)
         if not self._failure.done():
             self.health.agree("node")
         _logger.info("ready", data=str(folder), listeners=sorted(self.addresses))
@@ -210,13 +217,8 @@ class Node:
         await self._start_deferring(store)
         self._wire_queues()
         await self._start_cursors(store)
-        self.messaging = messaging_desk(self)
         if self.telemetry is not None:
             self.telemetry.start()
-        self.catalogue = make_catalogue(self, self.connections)
-        self._open.push_async_callback(self.catalogue.figures.close)
-        if self.settings.http.listen is not None:
-            self.catalogue.figures.start()
 
     async def _start_cursors(self, store: Store) -> None:
         """Messages that are taken one by one."""
@@ -425,15 +427,43 @@ class Node:
         return LogOptions(**chosen, archive=self.settings.archive.default)
 
     async def _listen(self) -> None:
-        listeners = self.listeners = make_listeners(self)
-        for listener in listeners:
-            self._metric_sources.append(listener.metrics)
-            self.connections.hear(listener.connections)
-        self._open.push_async_callback(self._stop_listeners, listeners)
+        """Those that messages come by serve at once; the HTTP interface follows. Its port is taken before all: one that
+        is in use ends the start before anybody was served, and whoever connects early waits."""
+        http = self.settings.http.listen
+        sockets: list[socket.socket] = []
+        if http is not None:
+            sockets = await bind(HTTP, http)
+            self._open.callback(close_all, sockets)
+            self.addresses[HTTP] = bound_addresses(sockets)
+        self._open.push_async_callback(self._stop_listeners)
         self._open.callback(self.desk.live.end)
-        self.addresses = {listener.name: await listener.start() for listener in listeners}
+        for listener in make_listeners(self):
+            await self._serve(listener)
+        if http is not None:
+            await self._serve(await self._http_listener(http, sockets))
         self._open.push_async_callback(self.presence.close)
         await self.presence.start(self._reported())
+
+    async def _serve(self, listener: Listener) -> None:
+        self.listeners.append(listener)
+        self._metric_sources.append(listener.metrics)
+        self.connections.hear(listener.connections)
+        self.addresses[listener.name] = await listener.start()
+
+    async def _http_listener(self, listen: Address, sockets: list[socket.socket]) -> Listener:
+        await self._aside(lambda: importlib.import_module("braidmq.node._http"))
+        from braidmq.node._http import wire_http
+
+        make = wire_http(self, listen, sockets)
+        self._open.push_async_callback(self.catalogue.figures.close)
+        self.catalogue.figures.start()
+        return await self._aside(make)
+
+    async def _aside(self, work: Callable[[], T]) -> T:
+        """Do it in another thread. A start that is given up meanwhile closes nothing before that is done."""
+        working = asyncio.get_running_loop().run_in_executor(None, work)
+        self._open.push_async_callback(asyncio.wait, (working,))
+        return await asyncio.shield(working)
 
     def _reported(self) -> dict[str, list[str]]:
         """Where clients begin, by protocol: as the settings say they reach us, or else where we listen."""
@@ -458,7 +488,8 @@ class Node:
         for source in self._metric_sources:
             yield from source()
 
-    async def _stop_listeners(self, listeners: list[Listener]) -> None:
+    async def _stop_listeners(self) -> None:
+        listeners = self.listeners
         for listener in listeners:
             listener.stop_accepting()
         drain_s = self.settings.node.drain_ms / 1000

@@ -4,16 +4,16 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-import structlog
 
 from braidmq.core.central import SettingFacts
 from braidmq.core.publish import PublishLimits
+from braidmq.logger import get_logger
 from braidmq.settings import PUSHED, checked_text, effective, keys, shown_settings
 
 if TYPE_CHECKING:
     from braidmq.node._node import Node
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Obedience:

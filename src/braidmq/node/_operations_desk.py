@@ -86,7 +86,7 @@ class OperationsDesk:
 
     def services(self) -> "OperationsServices":
         """What the HTTP interface is given."""
-        from braidmq.protocols.http import OperationsServices  # costs a third of the start: not where off
+        from braidmq.protocols.http import OperationsServices  # costs a third of the start: not before it is asked for
 
         return OperationsServices(
             samples=self.samples,

@@ -8,16 +8,15 @@ database must not cost a log.
 import asyncio
 from uuid import UUID
 
-import structlog
-
 from braidmq.core.halves import HALVES_TOPIC
 from braidmq.log.embedded import EmbeddedLog
+from braidmq.logger import get_logger
 from braidmq.store import Catalog
 
 TOGETHER = 256
 SHOWN_MAX = 5
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 async def reconcile(log: EmbeddedLog, catalog: Catalog) -> None:

@@ -100,7 +100,7 @@ async def bind(name: str, address: Address) -> list[socket.socket]:
             if error.errno == errno.EADDRNOTAVAIL or error.errno == errno.EAFNOSUPPORT:
                 refused = error  # a name such as localhost may have an address of a family that is off here
                 continue
-            _close_all(sockets)
+            close_all(sockets)
             raise _failed(name, address, error) from error
     if not sockets:
         raise _failed(name, address, refused)
@@ -138,7 +138,8 @@ def _listen(family: int, place: tuple[str | int, ...]) -> socket.socket:
     return listening
 
 
-def _close_all(sockets: list[socket.socket]) -> None:
+def close_all(sockets: Iterable[socket.socket]) -> None:
+    """Doing it again changes nothing."""
     for listening in sockets:
         listening.close()
 

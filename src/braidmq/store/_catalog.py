@@ -13,8 +13,7 @@ from functools import partial
 from typing import Any, TypeVar, cast
 from uuid import UUID, uuid4
 
-import structlog
-
+from braidmq.logger import get_logger
 from braidmq.model import (
     DEFAULT_INSTANCE,
     DEFAULT_RETENTION_MS,
@@ -37,7 +36,7 @@ CATCH_UP_TIMEOUT_S = 30.0
 
 T = TypeVar("T")
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class Catalog:

@@ -12,9 +12,9 @@ from typing import Any, Final, TypeVar
 
 import asyncpg
 import sqlalchemy as sa
-import structlog
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from braidmq.logger import get_logger
 from braidmq.store._address import PostgresAddress
 from braidmq.store._database import DRIVER_ERRORS, Work, store_failure
 
@@ -27,7 +27,7 @@ RECONNECT_DELAY_S = 0.5
 
 T = TypeVar("T")
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class PostgresDatabase:

@@ -1,16 +1,18 @@
 """Bringing a database to the schema that this code expects.
 
-One idea: an up-to-date database is recognised by comparing one text with SCHEMA_REVISION, so that alembic,
-which is slow to import, is only loaded where there is something to migrate. A test holds the constant equal
-to alembic's newest revision.
+One idea: an up-to-date database is recognised by comparing one text with SCHEMA_REVISION, and an empty one is given
+the tables as they are today, so that alembic, which is slow to import, is only loaded where an older version left
+something to migrate. Tests hold the constant equal to alembic's newest revision, and what is made at once equal to what
+all migrations leave.
 """
 
 import threading
 
 import sqlalchemy as sa
-import structlog
 
+from braidmq.logger import get_logger
 from braidmq.model.errors import StoreFailed
+from braidmq.store import _tables
 
 SCHEMA_REVISION = "0009"
 """The newest migration. Revisions are numbers of four digits, so that they compare as texts."""
@@ -18,12 +20,18 @@ SCHEMA_REVISION = "0009"
 _MIGRATIONS = "braidmq.store:migrations"
 _ADVISORY_LOCK = 0x42524149444D51  # "BRAIDMQ": any number that no other user of the database takes
 
-_VERSION = sa.table("alembic_version", sa.column("version_num", sa.Text))
+_VERSION = sa.Table(
+    "alembic_version",
+    sa.MetaData(),
+    sa.Column("version_num", sa.String(32), nullable=False),
+    sa.PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
+"""Alembic's own table, as it would make it."""
 
 alembic_in_use = threading.Lock()
 """Alembic keeps the current migration in module globals: one migration at a time in a process."""
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 def stored_revision(connection: sa.Connection) -> str | None:
@@ -44,9 +52,20 @@ def migrate(connection: sa.Connection) -> None:
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
     before = stored_revision(connection)
-    if before != SCHEMA_REVISION:
+    if before is None:
+        create(connection)
+    elif before != SCHEMA_REVISION:
         upgrade(connection, SCHEMA_REVISION)
         log.info("store_migrated", before=before, after=SCHEMA_REVISION)
+
+
+def create(connection: sa.Connection) -> None:
+    """Make all tables at once, inside the connection's transaction; none of them may be there."""
+    _tables.metadata.create_all(connection, checkfirst=False)
+    for table, rows in _tables.FIRST_ROWS.items():
+        connection.execute(sa.insert(table), rows)
+    _VERSION.create(connection, checkfirst=True)
+    connection.execute(sa.insert(_VERSION).values(version_num=SCHEMA_REVISION))
 
 
 def upgrade(connection: sa.Connection, revision: str) -> None:

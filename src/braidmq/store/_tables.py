@@ -6,7 +6,12 @@ nodes, into one order. `partition_number` is the next partition's number, `produ
 number that was given is never given again.
 """
 
+from collections.abc import Mapping
+from typing import Any, Final
+
 import sqlalchemy as sa
+
+from braidmq.model import DEFAULT_INSTANCE
 
 metadata = sa.MetaData(
     naming_convention={
@@ -269,3 +274,13 @@ documents = sa.Table(
     sa.Column("content", sa.LargeBinary, nullable=False),
     sa.Index(None, "kind", "at_ms"),
 )
+
+FIRST_ROWS: Final[Mapping[sa.Table, list[dict[str, Any]]]] = {
+    counters: [
+        {"name": CATALOG_REVISION, "value": 0},
+        {"name": PARTITION_NUMBER, "value": 0},
+        {"name": PRODUCER_ID, "value": 1},
+    ],
+    instances: [{"name": DEFAULT_INSTANCE, "description": ""}],
+}
+"""What a new database holds."""

@@ -8,13 +8,12 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 
-import structlog
-
+from braidmq.logger import get_logger
 from braidmq.store._database import Database
 
 RETRY_DELAY_S = 0.5
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class Watch:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import sqlalchemy as sa
-import structlog
 
+from braidmq.logger import get_logger
 from braidmq.model.errors import StoreFailed
 from braidmq.store._database import Database, Work, first_line, store_failure
 
@@ -22,7 +22,7 @@ WRITES_MAX = 8192
 
 T = TypeVar("T")
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class Request(NamedTuple):

@@ -11,6 +11,8 @@ import pytest
 
 from braidmq.log import Appended
 from braidmq.log.embedded import EmbeddedLog, LogOptions
+from braidmq.log.embedded._segment import Segment
+from braidmq.records import Batch
 from faults.log.batches import body, plain, split_served, topic
 
 Flush = Literal["commit", "interval"]
@@ -114,3 +116,33 @@ async def test_idle_files_are_closed(tmp_path: Path, wait_for: WaitFor) -> None:
         assert body(split_served(fetched.data, 0)[0]) == body(plain("idle"))
     finally:
         await log.close()
+
+
+async def test_marks_that_are_on_disk_go_from_memory_with_their_idle_file_and_come_back(
+    tmp_path: Path, wait_for: WaitFor
+) -> None:
+    options = LogOptions(idle_close_s=1, reserve_bytes=1 << 20, segment_bytes=300_000)
+    log = await EmbeddedLog.open(tmp_path, options)
+    try:
+        await log.create_topic(topic((1,)))
+        segments = log._engine.partitions[1].segments
+        for begin, end in ((0, 310), (310, 620)):
+            for at in range(begin, end):
+                await log.append([(1, large(at))])
+            await log.maintain()
+            assert max(marks(segment) for segment in segments[:-1]) > 3
+            await asyncio.to_thread(wait_for, lambda: log.statistics().open_files == 0)
+            assert not any(marks(segment) for segment in segments[:-1]), "all of them are on disk"
+            for offset in (0, begin, begin + 42, end - 100, end - 1):
+                assert body(split_served((await log.read(1, offset, 1)).data, offset)[0]) == body(large(offset))
+    finally:
+        await log.close()
+
+
+def large(at: int) -> Batch:
+    return plain(f"large {at}", size_bytes=2_000)
+
+
+def marks(segment: Segment) -> int:
+    """How many are in memory."""
+    return 0 if segment.index is None else len(segment.index)

@@ -2,22 +2,27 @@
 
 import asyncio
 import os
+import socket
 import subprocess
 import sys
+import threading
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
-import structlog
+from aiokafka import AIOKafkaProducer
 
 from braidmq.log.embedded import LogOptions, LogStatistics
+from braidmq.logger import FACTS
 from braidmq.model import Message, Topic
 from braidmq.model.errors import DataFolderInUse, ListenFailed, StorageFailed, UnknownPartition
-from braidmq.node import Node
+from braidmq.node import Node, _http, _node
 from braidmq.node._metrics import log_metrics
-from braidmq.protocols.listener import Address
+from braidmq.protocols.listener import Address, Endpoint, Listener
 from braidmq.records import batch_messages
 from braidmq.settings import (
     HttpSettings,
@@ -101,19 +106,23 @@ async def test_a_deletion_that_had_begun_is_finished(tmp_path: Path) -> None:
         await node.stop()
 
 
-async def test_data_that_the_catalog_does_not_know_is_kept_and_said_aloud(tmp_path: Path) -> None:
+async def test_data_that_the_catalog_does_not_know_is_kept_and_said_aloud(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     topic = await topic_in_catalog_only(settings_for(tmp_path))
     node = await Node.start(settings_for(tmp_path))
     await append(node, topic.partition_numbers[0])
     await node.stop()
     empty = settings_for(tmp_path, store_url=f"sqlite:///{tmp_path}/other.sqlite")
-    with structlog.testing.capture_logs() as lines:
-        node = await Node.start(empty)
+    caplog.clear()
+    node = await Node.start(empty)
     try:
         assert node.log.bounds(topic.partition_numbers[0]).end == 1
-        (warning,) = [line for line in lines if line["log_level"] == "warning"]
-        assert "they are kept" in warning["event"]
-        assert str(topic.id) in warning["ids"]  # the node itself had told of what came, in a topic of its own
+        (warning,) = [record for record in caplog.records if record.levelname == "WARNING"]
+        assert "they are kept" in warning.getMessage()
+        assert (
+            str(topic.id) in getattr(warning, FACTS)["ids"]
+        )  # the node itself had told of what came, in a topic of its own
     finally:
         await node.stop()
 
@@ -135,6 +144,105 @@ async def test_stopping_twice_changes_nothing(tmp_path: Path) -> None:
     node = await Node.start(settings_for(tmp_path, ANY_PORT))
     await node.stop()
     await node.stop()
+
+
+class HeldUp:
+    """The last part of a start, in which the HTTP interface is put together, until it may go on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun, self.may_go_on = threading.Event(), threading.Event()
+        self.failure: Exception | None = None
+        self._wire = _http.wire_http
+        monkeypatch.setattr(_http, "wire_http", self._wire_held_up)
+
+    def _wire_held_up(self, *arguments: Any) -> Callable[[], Listener]:
+        make = self._wire(*arguments)
+
+        def made_later() -> Listener:
+            self.begun.set()
+            assert self.may_go_on.wait(20)
+            if self.failure is not None:
+                raise self.failure
+            return make()
+
+        return made_later
+
+
+@pytest.fixture
+def held_up(monkeypatch: pytest.MonkeyPatch) -> HeldUp:
+    return HeldUp(monkeypatch)
+
+
+def speaking_kafka(folder: Path) -> Settings:
+    kafka = KafkaSettings(listen=(Endpoint(Address("127.0.0.1", 0)),))
+    return msgspec.structs.replace(settings_for(folder, ANY_PORT), kafka=kafka)
+
+
+async def starting_node(settings: Settings, held_up: HeldUp) -> tuple["asyncio.Task[Node]", Node]:
+    """A start, and the node as far as it has come: its listeners serve, but for HTTP."""
+    made: list[Node] = []
+
+    class Watched(Node):
+        async def _start(self) -> None:
+            made.append(self)
+            await super()._start()
+
+    starting = asyncio.create_task(Watched.start(settings))
+    assert await asyncio.to_thread(held_up.begun.wait, 20)
+    return starting, made[0]
+
+
+async def test_messages_are_served_while_the_http_interface_is_put_together(tmp_path: Path, held_up: HeldUp) -> None:
+    starting, node = await starting_node(speaking_kafka(tmp_path), held_up)
+    producer = AIOKafkaProducer(bootstrap_servers=str(node.addresses["kafka"][0]))
+    await producer.start()
+    assert (await producer.send_and_wait("early", b"x")).offset == 0
+    await producer.stop()
+    asked = asyncio.create_task(readiness(node))  # its port is there: who comes early waits
+    assert not node.health.ready
+    assert not starting.done()
+    held_up.may_go_on.set()
+    assert await starting is node
+    assert (await asked)[0] in (200, 503)
+    assert await readiness(node) == (200, {"ready": True, "reasons": {}})
+    await node.stop()
+
+
+async def test_a_start_that_is_given_up_in_its_last_part_closes_nothing_that_is_in_use(
+    tmp_path: Path, held_up: HeldUp
+) -> None:
+    starting, _ = await starting_node(speaking_kafka(tmp_path), held_up)
+    starting.cancel()
+    done, _ = await asyncio.wait((starting,), timeout=0.1)
+    assert not done
+    with pytest.raises(DataFolderInUse):
+        await Node.start(settings_for(tmp_path))
+    held_up.may_go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    await (await Node.start(settings_for(tmp_path))).stop()
+
+
+async def test_a_start_that_fails_in_its_last_part_lets_go_of_everything(tmp_path: Path, held_up: HeldUp) -> None:
+    held_up.failure = ListenFailed("something is wrong with HTTP")
+    starting, node = await starting_node(speaking_kafka(tmp_path), held_up)
+    held_up.may_go_on.set()
+    with pytest.raises(ListenFailed, match="something is wrong"):
+        await starting
+    for places in node.addresses.values():
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection(*places[0])
+    await (await Node.start(settings_for(tmp_path))).stop()
+
+
+async def test_a_port_in_use_is_found_before_anybody_is_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[Node] = []
+    monkeypatch.setattr(_node, "make_listeners", served.append)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        http = HttpSettings(listen=Address(*taken.getsockname()))
+        with pytest.raises(ListenFailed, match="in use"):
+            await Node.start(settings_for(tmp_path, http))
+    assert served == []
 
 
 def break_the_journal(folder: Path) -> None:

@@ -1,5 +1,9 @@
-"""How much memory a node takes when nobody uses it."""
+"""How much memory a node takes when nobody uses it, and after it was used much."""
 
+import asyncio
+import itertools
+import os
+import platform
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +11,10 @@ from typing import Any
 
 import pytest
 
+from braidmq.node import _memory
+from braidmq.node._memory import MemoryReturn
 from braidmq.store import Catalog, Store
+from running_node import WaitFor
 
 Launch = Callable[..., Any]
 
@@ -42,3 +49,44 @@ async def test_ten_thousand_idle_partitions_fit_into_120_mib(launch: Launch, tmp
     (partitions,) = re.findall(r"^braid_log_partitions (\d+)", node.get("/metrics").body.decode(), re.MULTILINE)
     assert int(partitions) >= TOPICS * PARTITIONS_PER_TOPIC  # the node's own topics are among them
     assert resident_bytes(node) < 120 * MIB
+
+
+LOAD_BYTES = 64 * MIB
+PIECE_BYTES = 16 * 1024
+
+
+class Load:
+    """Takes memory in pieces, and gives back nearly all: what stays lies between what goes, so that the C library keeps
+    the whole of it."""
+
+    def __init__(self) -> None:
+        self.before_bytes = _memory.resident_bytes()
+        pieces = [os.urandom(PIECE_BYTES) for _ in range(LOAD_BYTES // PIECE_BYTES)]
+        self._left = pieces[::64]
+
+    @property
+    def is_gone(self) -> bool:
+        return _memory.resident_bytes() < self.before_bytes + LOAD_BYTES // 4
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library keeps memory in another way")
+async def test_what_a_load_has_needed_goes_back_when_it_is_over(
+    monkeypatch: pytest.MonkeyPatch, wait_for: WaitFor
+) -> None:
+    monkeypatch.setattr(_memory, "LOOK_S", 0.01)
+    looks, busy = itertools.count(), itertools.count(step=_memory.QUIET_BYTES)
+    is_busy = True
+
+    def moved_bytes() -> int:
+        next(looks)
+        return next(busy) if is_busy else 0
+
+    returning = MemoryReturn(moved_bytes)
+    returning.start()
+    load = Load()
+    assert not load.is_gone
+    await asyncio.to_thread(wait_for, lambda: next(looks) > 10)
+    assert not load.is_gone, "while much moves, nothing is held up"
+    is_busy = False
+    await asyncio.to_thread(wait_for, lambda: load.is_gone)
+    await returning.close()

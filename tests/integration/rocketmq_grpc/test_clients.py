@@ -2,6 +2,8 @@
 
 import asyncio
 import ssl
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 from braidmq.model import Group
 from braidmq.node import Node
 from braidmq.protocols.listener import Address, Endpoint
-from braidmq.protocols.rocketmq_grpc import wire
+from braidmq.protocols.rocketmq_grpc import server_tls, wire
 from braidmq.protocols.rocketmq_grpc.codes import ClientType, Code
 from braidmq.settings import RocketMQGrpcSettings
 from rocketmq_grpc_support import GrpcClient, consumer_settings, message, producer_settings, resource
@@ -165,6 +167,22 @@ async def test_the_certificate_stays_the_same_over_restarts(start_node: Any, tmp
     node = await start_node()
     assert await certificate_of(str(node.addresses["rocketmq_grpc"][0])) == before
     assert before in file.read_text()
+
+
+def test_a_certificate_that_cannot_be_made_is_an_error_that_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(OSError, match="none could be made"):
+        server_tls(tmp_path / "own.pem", is_own=True)
+
+
+def test_a_node_with_a_certificate_of_its_own_does_not_hold_what_made_it(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from braidmq.protocols.rocketmq_grpc import server_tls\n"
+        f"server_tls(Path({str(tmp_path / 'own.pem')!r}), is_own=True); print('cryptography' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout == b"False\n"
 
 
 async def certificate_of(address: str) -> str:

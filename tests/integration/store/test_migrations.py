@@ -20,6 +20,8 @@ from braidmq.store._address import parse_address
 
 T = TypeVar("T")
 
+Described = dict[str, dict[str, object]]
+
 PREVIOUS = "0001"
 
 
@@ -52,6 +54,25 @@ async def differences(store: Store) -> list[object]:
     )
 
 
+def described(connection: sa.Connection) -> Described:
+    """Everything that the database itself knows of its tables, and what is in them."""
+    inspector = sa.inspect(connection)
+    found = sa.MetaData()
+    found.reflect(connection)
+    return {
+        table.name: {
+            "columns": [repr(column) for column in inspector.get_columns(table.name)],
+            # By its columns: some migrations left the naming of it to the database, and nothing refers to the name.
+            "primary key": inspector.get_pk_constraint(table.name)["constrained_columns"],
+            "foreign keys": sorted(map(repr, inspector.get_foreign_keys(table.name))),
+            "unique": sorted(map(repr, inspector.get_unique_constraints(table.name))),
+            "indexes": sorted(map(repr, inspector.get_indexes(table.name))),
+            "rows": sorted(map(tuple, connection.execute(sa.select(table)))),
+        }
+        for table in found.sorted_tables
+    }
+
+
 def test_the_revision_that_the_code_expects_is_the_newest_migration() -> None:
     config = Config()
     config.set_main_option("script_location", _schema._MIGRATIONS)
@@ -62,6 +83,31 @@ def test_the_revision_that_the_code_expects_is_the_newest_migration() -> None:
 async def test_an_empty_database_is_migrated_to_the_tables_that_the_code_knows(store: Store) -> None:
     assert await store.read(_schema.stored_revision) == _schema.SCHEMA_REVISION
     assert await differences(store) == []
+
+
+async def test_an_empty_database_is_given_at_once_what_all_migrations_would_leave(database_url: str) -> None:
+    migrated: list[Described] = []
+
+    def migrate_and_take_back(connection: sa.Connection) -> None:
+        with connection.begin_nested() as trying:
+            _schema.upgrade(connection, _schema.SCHEMA_REVISION)
+            migrated.append(described(connection))
+            trying.rollback()
+
+    await in_transaction(database_url, migrate_and_take_back)
+    store = await Store.open(database_url)
+    assert [await store.read(described)] == migrated
+    await store.close()
+
+
+async def test_a_database_with_tables_of_unknown_origin_is_refused_and_left_alone(database_url: str) -> None:
+    await in_transaction(
+        database_url, lambda connection: connection.execute(sa.text("CREATE TABLE topics (mine INTEGER)"))
+    )
+    with pytest.raises(StoreFailed, match="topics"):
+        await Store.open(database_url)
+    names = await in_transaction(database_url, lambda connection: sa.inspect(connection).get_table_names())
+    assert names == ["topics"]
 
 
 async def test_a_database_of_the_previous_version_is_migrated_and_keeps_what_it_holds(database_url: str) -> None:
@@ -135,8 +181,10 @@ async def test_processes_that_start_together_migrate_once(database_url: str) -> 
     assert [process.returncode for process in processes] == [0, 0, 0], outputs
 
 
-async def test_alembic_is_not_loaded_for_a_database_that_is_up_to_date(database_url: str) -> None:
-    await (await Store.open(database_url)).close()
+@pytest.mark.parametrize("is_new", [True, False])
+async def test_alembic_is_not_loaded_for_a_database_that_is_new_or_up_to_date(database_url: str, is_new: bool) -> None:
+    if not is_new:
+        await (await Store.open(database_url)).close()
     program = (
         "import asyncio, sys; from braidmq.store import Catalog, Store\n"
         "async def main():\n"

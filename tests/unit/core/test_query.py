@@ -175,6 +175,18 @@ async def test_a_deleted_topic_leaves_nothing(topics: Topics, start: Start, tmp_
     await asyncio.to_thread(wait_for, lambda: not files(tmp_path))
 
 
+async def test_topics_that_come_and_go_leave_no_watches(topics: Topics, start: Start, wait_for: WaitFor) -> None:
+    index = indexer_of(await start()).index
+    (staying,) = (await topics.create("staying")).partition_numbers
+    await asyncio.to_thread(wait_for, lambda: list(index.partitions) == [staying])
+    for at in range(5):
+        passing = await topics.create(f"passing-{at}", 2)
+        await asyncio.to_thread(wait_for, lambda: len(index.partitions) == 3)
+        await topics.delete(passing)
+        await asyncio.to_thread(wait_for, lambda: list(index.partitions) == [staying])
+    assert [list(numbers) for numbers, _ in index._watches] == [[staying]]
+
+
 async def test_a_topic_deleted_while_nobody_looked_leaves_nothing(topics: Topics, start: Start, tmp_path: Path) -> None:
     query = await started(topics, RealDisk(tmp_path))
     topic = await topics.create("orders")

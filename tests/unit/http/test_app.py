@@ -79,13 +79,13 @@ def test_an_error_is_a_problem_with_a_stable_code(path: str, status: int, code: 
     assert (problem["status"], problem["code"], problem["retriable"]) == (status, code, retriable)
 
 
-def test_an_unexpected_error_is_logged_and_shows_nothing_of_the_inside(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unexpected_error_is_logged_and_shows_nothing_of_the_inside(caplog: pytest.LogCaptureFixture) -> None:
     with client_with(broken) as client:
         response = client.get("/broken")
     assert response.status_code == 500
     assert "inside" not in response.text
     assert response.json()["code"] == "internal_error"
-    assert "RuntimeError: inside" in capsys.readouterr().out
+    assert "RuntimeError: inside" in caplog.text
 
 
 def test_a_body_over_the_limit_is_refused() -> None:

@@ -21,14 +21,16 @@ def large_metric() -> list[Metric]:
     return [Metric("large", MetricKind.GAUGE, "x" * LARGE_BYTES, 1)]
 
 
-def listener_on(address: Address, connections_max: int = 10) -> HttpListener:
+async def listener_on(address: Address, connections_max: int = 10) -> HttpListener:
     services = HttpServices("n", "1", Health(), [large_metric], list)
-    return HttpListener(address, services, body_bytes_max=1024, connections_max=connections_max)
+    return HttpListener(
+        address, await bind("http", address), services, body_bytes_max=1024, connections_max=connections_max
+    )
 
 
 @pytest.fixture
 async def listener() -> AsyncIterator[HttpListener]:
-    listener = listener_on(LOCAL, connections_max=2)
+    listener = await listener_on(LOCAL, connections_max=2)
     yield listener
     await listener.close()
 
@@ -143,7 +145,7 @@ def _is_closed(connection: socket.socket) -> bool:
 
 
 async def test_a_listener_that_never_started_can_be_closed() -> None:
-    await listener_on(LOCAL).close()
+    await (await listener_on(LOCAL)).close()
 
 
 async def test_what_is_not_http_is_answered_and_harms_nobody(listener: HttpListener) -> None:

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from braidmq.cli._call import noun
-from braidmq.cli._options import ConfigFile, Output, Sets, load_settings
+from braidmq.cli._given import load_settings
+from braidmq.cli._options import ConfigFile, Output, Sets
 from braidmq.cli._render import checked_format
 
 command = noun("Look at settings of a node to be, and check them.")

@@ -2,6 +2,7 @@
 
 import typer
 
+from braidmq.cli._given import listeners, load_settings
 from braidmq.cli._options import (
     ConfigFile,
     Data,
@@ -11,8 +12,6 @@ from braidmq.cli._options import (
     RocketMQ,
     RocketMQGrpc,
     Sets,
-    listeners,
-    load_settings,
 )
 from braidmq.cli._render import checked_format
 

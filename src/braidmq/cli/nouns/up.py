@@ -1,4 +1,4 @@
-"""`braid up`: a node in the foreground."""
+"""`braid up`: a node in the foreground. Usual lines do not come here: see `_start_line`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,9 +14,8 @@ from braidmq.cli._options import (
     RocketMQ,
     RocketMQGrpc,
     Sets,
-    listeners,
-    load_settings,
 )
+from braidmq.cli._start_line import StartLine
 from braidmq.settings import READY_FILE_VARIABLE
 
 ReadyFile = Annotated[
@@ -45,8 +44,16 @@ def command(
 
     Exit status: 0 stopped, 1 failed, 2 wrong usage or setting, 3 storage full, damaged or failed.
     """
-    named = {"data": ("node.data", data), "flush": ("log.flush", flush)}
-    loaded = load_settings(config, sets, **named, **listeners(http, kafka, rocketmq, rocketmq_grpc))
-    from braidmq.cli._up import run_node  # the whole node: not before the settings are known to be right
-
-    raise typer.Exit(run_node(loaded.settings, ready_file, with_pipeline=pipeline, origins=loaded.origins))
+    line = StartLine(
+        data=data,
+        config=config,
+        flush=flush,
+        http=http,
+        kafka=kafka,
+        rocketmq=rocketmq,
+        rocketmq_grpc=rocketmq_grpc,
+        sets=tuple(sets or ()),
+        ready_file=ready_file,
+        pipeline=pipeline,
+    )
+    raise typer.Exit(line.run())

@@ -10,7 +10,6 @@ from typing import Annotated, Final, Literal
 from uuid import uuid4
 
 import msgspec
-import structlog
 from msgspec import Meta
 
 from braidmq.core.alarms._judge import Facts, Wrong, wrongs
@@ -29,6 +28,7 @@ from braidmq.core.alarms._states import Course, State
 from braidmq.core.desk import Page, PageAsk, page_of
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.core.timing import Clock
+from braidmq.logger import get_logger
 from braidmq.model import BraidError
 from braidmq.model.errors import AlreadyExists, InvalidRequest, UnknownRule, UnknownSilence
 from braidmq.model.saying import Saying, say
@@ -40,7 +40,7 @@ HISTORY_MAX: Final = 1_000
 OUTCOMES_MAX: Final = 40
 _REMOVED: Final = b""
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Alarm(msgspec.Struct, frozen=True, kw_only=True):

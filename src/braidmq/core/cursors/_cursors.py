@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Protocol
 from uuid import UUID
 
-import structlog
-
 from braidmq.core.cursors._cursor import Cursor, OpenMessage
 from braidmq.core.cursors._ears import Attention, Ears, OnNews, wait_for_news
 from braidmq.core.cursors._figures import Remains, Tally, lag_of
@@ -34,6 +32,7 @@ from braidmq.core.pull import Puller
 from braidmq.core.timing import Clock
 from braidmq.core.trace import UNTRACED, Tracer
 from braidmq.log import Log
+from braidmq.logger import get_logger
 from braidmq.model import DEFAULT_INSTANCE, BraidError, Group, Partition, Topic
 from braidmq.model.errors import (
     HandleExpired,
@@ -53,7 +52,7 @@ COMING_MS: Final = 50
 """How soon is looked again for a topic that is being made."""
 BURIAL_MS: Final = 60_000
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Catalog(Protocol):

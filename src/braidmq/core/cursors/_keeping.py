@@ -11,11 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 from uuid import UUID
 
-import structlog
-
 from braidmq.core.cursors._cursor import Cursor
 from braidmq.core.timing import Clock
 from braidmq.log import GroupOffset
+from braidmq.logger import get_logger
 from braidmq.model import DEFAULT_INSTANCE, BraidError
 from braidmq.store import CursorChange
 
@@ -26,7 +25,7 @@ CHANGES_MAX: Final = 100
 CHANGES_LIMIT: Final = 10_000
 """After so many, however large it is."""
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Offsets(Protocol):

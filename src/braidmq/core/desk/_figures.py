@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 from uuid import UUID
 
-import structlog
-
 from braidmq.core.counters import MINUTE_MS, Counters, Figure
 from braidmq.core.timing import Clock, Timer
 from braidmq.log import GroupOffset, Log
+from braidmq.logger import get_logger
 from braidmq.model import DEFAULT_INSTANCE, BraidError, Topic
 
 LOOK_EVERY_MS: Final = 10_000
@@ -25,7 +24,7 @@ SHORT_LOOK_MS: Final = 20.0
 LOOKS: Final = 50
 """How many things are looked at before others have their turn."""
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Catalog(Protocol):

@@ -22,8 +22,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Protocol
 
-import structlog
-
 from braidmq.core.groups._member import Member
 from braidmq.core.groups._roster import Roster
 from braidmq.core.groups._rows import ClassicMemberRow, ClassicRow, Row
@@ -44,6 +42,7 @@ from braidmq.core.groups._words import (
     TopicsOf,
 )
 from braidmq.core.timing import Clock, Deadline
+from braidmq.logger import get_logger
 from braidmq.model import BraidError
 from braidmq.model.errors import (
     GroupFull,
@@ -66,7 +65,7 @@ _EMPTY, _PREPARING, _COMPLETING, _STABLE, _DEAD = (
     GroupState.DEAD,
 )
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Home(Protocol):

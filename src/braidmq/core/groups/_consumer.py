@@ -19,8 +19,6 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Protocol
 
-import structlog
-
 from braidmq.core.groups._assignors import ASSIGNORS, DEFAULT_ASSIGNOR, Wish
 from braidmq.core.groups._consumer_member import LEFT_FOR_A_WHILE, ConsumerMember, Progress, Subscription
 from braidmq.core.groups._rows import GROUP_KEY, ConsumerMemberRow, ConsumerRow, Row
@@ -40,6 +38,7 @@ from braidmq.core.groups._words import (
 )
 from braidmq.core.patterns import Pattern
 from braidmq.core.timing import Clock, Deadline
+from braidmq.logger import get_logger
 from braidmq.model import BraidError
 from braidmq.model.errors import (
     EpochFenced,
@@ -51,7 +50,7 @@ from braidmq.model.errors import (
     UnknownMember,
 )
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Home(Protocol):

@@ -10,8 +10,6 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 from uuid import UUID
 
-import structlog
-
 from braidmq.core.groups._assignors import ASSIGNORS
 from braidmq.core.groups._classic import ClassicGroup, check_unknown_group
 from braidmq.core.groups._consumer import ConsumerGroup
@@ -50,6 +48,7 @@ from braidmq.core.patterns import Pattern
 from braidmq.core.timing import Clock, LoopClock, Timer
 from braidmq.core.trace import UNTRACED, Tracer
 from braidmq.log import GroupOffset, Log
+from braidmq.logger import get_logger
 from braidmq.model import (
     DEFAULT_INSTANCE,
     BraidError,
@@ -79,7 +78,7 @@ from braidmq.store import Change, GroupChanged, TopicChanged
 
 _LEAVING_EPOCH_MIN = -2
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Keeper(PendingKeeper, Protocol):

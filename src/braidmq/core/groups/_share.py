@@ -13,8 +13,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, Protocol
 
-import structlog
-
 from braidmq.core.groups._rows import GROUP_KEY, Row, ShareRow
 from braidmq.core.groups._words import (
     ConsumerGroupView,
@@ -28,6 +26,7 @@ from braidmq.core.groups._words import (
     PulseAnswer,
 )
 from braidmq.core.timing import Clock, Deadline
+from braidmq.logger import get_logger
 from braidmq.model.errors import EpochFenced, GroupFull, GroupNotEmpty, UnknownGroup, UnknownMember
 
 ASSIGNOR: Final = "simple"
@@ -36,7 +35,7 @@ SHARE_PROTOCOL: Final = "share"
 Departed = Callable[[str, str], None]
 """Told of a group and a member that is not in it any more."""
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Home(Protocol):

@@ -15,7 +15,6 @@ from functools import partial
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
-import structlog
 from msgspec.structs import replace
 
 from braidmq.core.deferral import (
@@ -39,6 +38,7 @@ from braidmq.core.halves._waiting_room import WaitingRoom
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.core.timing import Clock
 from braidmq.core.trace import UNTRACED, Tracer
+from braidmq.logger import get_logger
 from braidmq.model import (
     NEVER_MS,
     BraidError,
@@ -75,7 +75,7 @@ Word = tuple[UUID, str, bool]
 """Which half is meant, the group of the producer who says it, and whether it was asked."""
 
 _secret = SecretNumbers()
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Question(NamedTuple):

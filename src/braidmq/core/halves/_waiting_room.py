@@ -21,11 +21,11 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 import msgspec
-import structlog
 
 from braidmq.core.deferral import RETRY_MS, Rows
 from braidmq.core.timing import Clock, Deadline
 from braidmq.log import Appended, AppendResult, Log, first_readable
+from braidmq.logger import get_logger
 from braidmq.model import NEVER_MS, PARTITION_NUMBER_MAX, BraidError, Half, Topic
 from braidmq.model.errors import DamagedLog, InvalidBatch, StoreFailed
 from braidmq.model.topic_settings import ARCHIVE, SEGMENT_BYTES
@@ -58,7 +58,7 @@ OnNoted = Callable[[BraidError | None], None]
 _encode = msgspec.msgpack.Encoder().encode
 _ID_BYTES: Final = 16
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class _Written(msgspec.Struct, array_like=True):

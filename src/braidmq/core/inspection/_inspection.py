@@ -7,13 +7,13 @@ from typing import Annotated, Final, Literal
 from uuid import uuid4
 
 import msgspec
-import structlog
 from msgspec import Meta
 
 from braidmq.core.desk import Page, PageAsk, page_of
 from braidmq.core.inspection import _checks, _group_checks
 from braidmq.core.inspection._scene import Scene
 from braidmq.core.timing import Clock
+from braidmq.logger import get_logger
 from braidmq.model.errors import InvalidRequest, UnknownInspection
 from braidmq.model.finding import Finding, Standing, fail
 from braidmq.store import Document, DocumentRows
@@ -40,7 +40,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     _checks.check_balance,
 )
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class ReportLine(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,6 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import structlog
 from msgspec.structs import replace
 
 from braidmq.core.cursors import Ask, Cursors, Delivered, wait_for_news
@@ -25,6 +24,7 @@ from braidmq.core.publish import Published, Publisher
 from braidmq.core.timing import Clock
 from braidmq.core.topics import Topics
 from braidmq.log import GroupOffset, Log
+from braidmq.logger import get_logger
 from braidmq.model import DEFAULT_INSTANCE, Group, Message, Topic, TopicKind
 from braidmq.model.errors import InvalidGroup, UnknownPartition, WrongMessageKind
 from braidmq.model.group_settings import LITE_BIND_TOPIC, is_lite_exclusive, lite_quota
@@ -34,7 +34,7 @@ from braidmq.store import Catalog
 LOOKED_AT: Final = 64
 """How many lite topics are looked at before others have their turn."""
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Lite:

@@ -12,11 +12,10 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-import structlog
-
 from braidmq.core.lite._words import LiteLimits
 from braidmq.core.topics import Topics
 from braidmq.log import Log
+from braidmq.logger import get_logger
 from braidmq.model import DEFAULT_INSTANCE, BraidError, Topic, TopicKind
 from braidmq.model.errors import TooManyLiteTopics, UnknownTopic, WrongMessageKind
 from braidmq.model.names import LiteName, lite_topic_name, read_lite_topic_name
@@ -37,7 +36,7 @@ OWN: Final = frozenset(
 TURN: Final = 100
 """After so many lite topics others have their turn."""
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class _Seen(NamedTuple):

@@ -5,10 +5,8 @@ filled by reading that part of the log again.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
-
-import structlog
 
 from braidmq.core.query._ranges import (
     FOLDER,
@@ -23,10 +21,11 @@ from braidmq.core.query._ranges import (
 )
 from braidmq.log import Log, Watch
 from braidmq.log.embedded import Disk
+from braidmq.logger import get_logger
 from braidmq.model import Topic
 from braidmq.model.errors import LogClosed, UnknownPartition
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class IndexLimits(NamedTuple):
@@ -112,7 +111,8 @@ class Index:
         self._on_data = on_data
         self._found: dict[int, list[RangeFile]] = {}
         self.partitions: dict[int, PartitionIndex] = {}
-        self._watches: list[Watch] = []
+        self._watches: list[tuple[Sequence[int], Watch]] = []
+        """With the partitions that each was for; one goes with the last of them."""
         self.damaged_files = 0
         self.open_bytes = 0
         """About what `memory_bytes` counts, without counting."""
@@ -137,16 +137,22 @@ class Index:
                 self._adopt(number)
         adopted = [number for number in new if number in self.partitions]
         if adopted:
-            self._watches.append(self._log.watch(adopted, self._on_data))
-        for number in self.partitions.keys() - set(numbers):
+            self._watches.append((adopted, self._log.watch(adopted, self._on_data)))
+        if gone := self.partitions.keys() - set(numbers):
+            self._let_go(gone)
+        return len(adopted) == len(new)
+
+    def _let_go(self, gone: Iterable[int]) -> None:
+        for number in gone:
             partition = self.partitions.pop(number)
             self.open_bytes -= partition.memory_bytes
             self._remove(partition.files)
-        return len(adopted) == len(new)
+        left = self.partitions.keys()
+        self._watches = [(numbers, watch) for numbers, watch in self._watches if not left.isdisjoint(numbers)]
 
     def close(self) -> None:
         """Hear no more of the log."""
-        for watch in self._watches:
+        for _, watch in self._watches:
             watch.cancel()
 
     def _adopt(self, number: int) -> None:

@@ -13,14 +13,13 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import structlog
-
 from braidmq.core.pull import batches_of
 from braidmq.core.query._index import Index, IndexLimits, PartitionIndex, TopicList
 from braidmq.core.query._pace import Pace
 from braidmq.core.query._ranges import ENTRY_BYTES, SPAN_MAX, OpenRange, batch_entries, write_range
 from braidmq.log import Fetched, Log, first_readable
 from braidmq.log.embedded import Disk
+from braidmq.logger import get_logger
 from braidmq.model.errors import DamagedLog, InvalidBatch, LogClosed, OffsetOutOfRange, UnknownPartition
 from braidmq.records import Batch, Record, read_records
 
@@ -36,7 +35,7 @@ RETRY_S: Final = 5.0
 TIDY_S: Final = 30.0
 """How often files of messages that are gone are looked for."""
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Indexer:

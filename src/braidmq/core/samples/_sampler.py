@@ -8,12 +8,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Final, Protocol
 
-import structlog
-
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.core.samples._looker import Looker
 from braidmq.core.samples._sight import NODE_SCOPE, GroupSight, Sight, TopicSight
 from braidmq.core.timing import Clock
+from braidmq.logger import get_logger
 from braidmq.model import BraidError
 from braidmq.store import SampleRow
 
@@ -24,7 +23,7 @@ KEEP_MS: Final = 24 * 60 * 60 * 1000
 SERIES_MAX: Final = 2_000
 REMOVE_MIN: Final = 1_000
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 Follower = Callable[[Sight], Awaitable[None]]
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Final, Protocol
 
 import msgspec
-import structlog
 
 from braidmq.log import Appended, Log
+from braidmq.logger import get_logger
 from braidmq.model import BraidError, Topic
 from braidmq.model.telemetry import Sample
 from braidmq.records import Batch, Codec, Record, build_batch
@@ -23,7 +23,7 @@ SETTINGS: Final = {
 }
 """What the topics of the house are like: small, and for a pipeline that may be down over a weekend."""
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class OwnTopics(Protocol):

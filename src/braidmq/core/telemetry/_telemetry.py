@@ -10,14 +10,13 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterat
 from typing import Any, Final, NamedTuple, Protocol
 from uuid import UUID
 
-import structlog
-
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.core.telemetry._lag import Lag
 from braidmq.core.telemetry._outbox import Outbox, OwnTopics
 from braidmq.core.telemetry._usage import OTHERS, Cell, Key, Usage, latency_text
 from braidmq.core.timing import Clock
 from braidmq.log import Log
+from braidmq.logger import get_logger
 from braidmq.model import DEFAULT_INSTANCE, BraidError, Partition, Topic, TraceEvent, TraceRange
 from braidmq.model.names import OWN_TOPIC_PREFIX
 from braidmq.model.telemetry import (
@@ -37,7 +36,7 @@ LAG_MS: Final = 10_000
 LOOKS: Final = 500
 """How many topics are looked at before others have their turn."""
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Catalog(Protocol):

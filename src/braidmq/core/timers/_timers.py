@@ -12,7 +12,6 @@ from functools import partial
 from typing import Final, NamedTuple
 from uuid import UUID
 
-import structlog
 from msgspec.structs import replace
 
 from braidmq.core.deferral import (
@@ -32,6 +31,7 @@ from braidmq.core.delivery import Delivered, Delivery, Parcel, pack, unpack, wit
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.core.timing import Clock
 from braidmq.core.trace import UNTRACED, Tracer
+from braidmq.logger import get_logger
 from braidmq.model import NEVER_MS, BraidError, Message, Timer, Topic, TraceKind, deferred_id, deferred_time_ms
 from braidmq.model.errors import (
     DelayTooLong,
@@ -51,7 +51,7 @@ ID_TIME_MAX_MS: Final = (1 << 47) - 1
 """The latest time that an id can begin with."""
 
 _secret = SecretNumbers()
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Taken(NamedTuple):

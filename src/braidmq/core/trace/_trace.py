@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol
 from uuid import UUID
 
-import structlog
-
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.core.timing import Clock, Deadline
+from braidmq.logger import get_logger
 from braidmq.model import TRACE_SPAN_MAX, BraidError, TraceEvent, TraceKind, TraceRange
 
 KEEP_MS: Final = 3 * 24 * 60 * 60 * 1000
@@ -29,7 +28,7 @@ LOT: Final = 250
 REMOVE_MIN: Final = 1_000
 """How many old rows of each table a turn removes, besides as many as it adds: so removing keeps up with adding."""
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Rows(Protocol):

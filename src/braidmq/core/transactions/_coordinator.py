@@ -19,14 +19,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-import structlog
-
 from braidmq.core.groups import MemberIdentity
 from braidmq.core.transactions import _steps as steps
 from braidmq.core.transactions._ids import IdSource, ProducerIds
 from braidmq.core.transactions._offsets import PendingOffsets
 from braidmq.core.transactions._steps import ProducerIdentity
 from braidmq.log import AppendResult, GroupOffset, Log
+from braidmq.logger import get_logger
 from braidmq.model import NO_EPOCH, NO_PRODUCER_ID, BraidError, Transaction, TransactionState
 from braidmq.model.errors import (
     ConcurrentTransactions,
@@ -47,7 +46,7 @@ TOGETHER = 64
 
 T = TypeVar("T")
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Rows(IdSource, Protocol):

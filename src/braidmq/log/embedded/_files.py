@@ -54,6 +54,7 @@ class OpenFiles:
         """Close what was not used for so many ticks."""
         for segment in [s for s in self._open if not s.pins and self.tick - s.touched >= ticks]:
             self.close(segment)
+            segment.let_marks_go()
 
     def close(self, segment: Segment) -> None:
         if segment.file is not None:

@@ -11,8 +11,6 @@ from threading import Thread
 from typing import TypeVar
 from uuid import UUID
 
-import structlog
-
 from braidmq.log._port import AppendResult, Bounds, Fetched, GroupOffset, ProducerState, Room, TimedOffset
 from braidmq.log._retention import check_free
 from braidmq.log._watches import PartitionWatch, wait_for_data
@@ -48,6 +46,7 @@ from braidmq.log.embedded._reader import (
 from braidmq.log.embedded._recovery import Recovery, recover
 from braidmq.log.embedded._retention import apply_retention
 from braidmq.log.embedded._turn import SyncJob
+from braidmq.logger import get_logger
 from braidmq.model import BraidError, Topic
 from braidmq.model.errors import (
     DamagedLog,
@@ -73,7 +72,7 @@ SYNC_WORTH_BYTES = 256 * 1024
 """How much should have been written for each segment that a checkpoint syncs."""
 
 T = TypeVar("T")
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 def now_ms() -> int:
@@ -375,7 +374,8 @@ class EmbeddedLog:
         return damaged(path, position, request.segment.base_offset, str(error))
 
     def watch(self, numbers: Iterable[int], on_data: Callable[[int], None]) -> PartitionWatch:
-        return PartitionWatch([self._partition(number) for number in numbers], on_data)
+        known = [self._partition(number).number for number in numbers]
+        return PartitionWatch(self._engine.partitions, known, on_data)
 
     async def wait(self, positions: Mapping[int, int], timeout_s: float) -> bool:
         return await wait_for_data(self, positions, timeout_s)
@@ -638,6 +638,11 @@ class EmbeddedLog:
     def topic_ids(self) -> frozenset[UUID]:
         """All topics that the log holds, whether the catalog knows them or not."""
         return frozenset(self._engine.topics)
+
+    @property
+    def moved_bytes(self) -> int:
+        """How much was appended and read since it was opened."""
+        return self._engine.appended_bytes + self._engine.read_bytes
 
     def statistics(self) -> LogStatistics:
         engine = self._engine

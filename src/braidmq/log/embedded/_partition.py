@@ -1,12 +1,12 @@
 """One partition of the embedded log: its offsets, its segments, and what waits to be written in this turn."""
 
 from bisect import bisect_right
-from collections.abc import Callable
 from typing import NamedTuple
 
 from braidmq.log._policy import Policy
 from braidmq.log._port import AppendResult, Bounds
 from braidmq.log._producers import Producers, ProducersBefore
+from braidmq.log._watches import PartitionWatch
 from braidmq.log.embedded._manifest import Damage, PartitionSnapshot, SegmentSnapshot
 from braidmq.log.embedded._segment import Segment
 
@@ -106,7 +106,7 @@ class PartitionLog:
         """Changed since the manifest was last written."""
         self.hints: dict[int, Place] | None = None
         """Where readers stopped: next offset -> place."""
-        self.watchers: dict[object, Callable[[int], None]] | None = None
+        self.watchers: PartitionWatch | dict[PartitionWatch, None] | None = None
         self.pending: Pending | None = None
 
     def bounds(self) -> Bounds:

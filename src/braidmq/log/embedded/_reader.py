@@ -195,7 +195,7 @@ def _find(disk: Disk, partition: PartitionLog, segment: Segment, offset: int) ->
 def _nearest_mark(segment: Segment, offset: int) -> Generator[Request, Answer, tuple[int, int]]:
     """A place to begin looking, and the offset that lies there."""
     beginning = (0, segment.base_offset)
-    if not segment.size_bytes or offset <= segment.base_offset:
+    if not segment.size_bytes or offset <= segment.base_offset or segment.is_short:
         return beginning
     index = segment.index
     if index is None or (index.covers_from > 0 and index.mark_for_offset(offset) is None):
@@ -371,6 +371,8 @@ def _latest_ms(segment: Segment) -> int:
 
 
 def _offset_before_time(segment: Segment, timestamp_ms: int) -> Generator[Request, Answer, int]:
+    if segment.is_short:
+        return segment.base_offset
     index = segment.index
     if index is None or (index.covers_from > 0 and index.offset_for_time(timestamp_ms) is None):
         up_to = segment.size_bytes if index is None else index.covers_from

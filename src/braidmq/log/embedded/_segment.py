@@ -82,12 +82,26 @@ class Segment:
     def index_name(self) -> str:
         return self.name.removesuffix(".log") + ".index"
 
+    @property
+    def is_short(self) -> bool:
+        """Whether there is no mark to be had but that of the first batch."""
+        return self.index is None and self.next_mark_at <= INTERVAL_BYTES
+
     def mark(self, base_offset: int, position: int) -> None:
-        """Add a mark for the batch that begins here."""
-        if self.index is None:
-            self.index = SparseIndex(covers_from=position)
-        self.index.add(base_offset, position, self.latest_ms)
+        """Add a mark for the batch that begins here. That of the first batch says nothing that the segment does not say
+        itself: it is made along with the second, because most of many partitions hold little."""
+        if self.index is None and position > 0:
+            self.index = self._index_from(position)
+        if self.index is not None:
+            self.index.add(base_offset, position, self.latest_ms)
         self.next_mark_at = position + INTERVAL_BYTES
+
+    def _index_from(self, position: int) -> SparseIndex:
+        if self.next_mark_at != INTERVAL_BYTES:
+            return SparseIndex(covers_from=position)
+        index = SparseIndex()
+        index.add(self.base_offset, 0, NO_TIME)
+        return index
 
     def note_batch(self, batch: Batch, base_offset: int, position: int) -> None:
         """Count a batch that lies at the position."""
@@ -95,6 +109,11 @@ class Segment:
             self.mark(base_offset, position)
         if batch.max_timestamp > self.latest_ms:
             self.latest_ms = batch.max_timestamp
+
+    def let_marks_go(self) -> None:
+        """Take the marks out of memory, where all of them are on disk."""
+        if self.index is not None and self.index.saved == len(self.index):
+            self.index = None
 
     def forget_marks(self, position: int) -> None:
         """The bytes from the position on are not there after all."""

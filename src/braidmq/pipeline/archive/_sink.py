@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import Final
 
 import pyarrow as pa
-import structlog
 from pyspark.sql.datasource import DataSource, WriterCommitMessage
 from pyspark.sql.types import StructType
 
+from braidmq.logger import get_logger
 from braidmq.pipeline.archive._layout import messages_table, quarantine_table
 from braidmq.pipeline.archive._marks import set_marks
 from braidmq.pipeline.archive._source import read_written
@@ -26,7 +26,7 @@ from braidmq.pipeline.tables import (
 FORMAT: Final = "braid-archive"
 KAFKA_PREFIX: Final = "kafka."
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class ArchiveStreamWriter(TableStreamWriter):

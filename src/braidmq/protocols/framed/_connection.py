@@ -10,8 +10,7 @@ import struct
 from collections.abc import Callable
 from typing import Any, Final, Protocol, cast
 
-import structlog
-
+from braidmq.logger import get_logger
 from braidmq.protocols.framed._memory import RequestMemory
 from braidmq.protocols.listener import Address
 
@@ -20,7 +19,7 @@ WRITE_BUFFER_BYTES = 1 << 20
 _SIZE: Final = struct.Struct(">i")
 _SMALL_PIECE_BYTES: Final = 4096
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 Buffer = bytes | bytearray | memoryview
 

@@ -5,9 +5,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-import structlog
-
 from braidmq.core.connections import ClientConnection
+from braidmq.logger import get_logger
 from braidmq.protocols.framed._connection import FramedConnection
 from braidmq.protocols.framed._memory import RequestMemory
 from braidmq.protocols.listener import Address, Endpoint, bind, bound_addresses
@@ -15,7 +14,7 @@ from braidmq.protocols.listener import Address, Endpoint, bind, bound_addresses
 _SWEEP_S = 10.0
 _DRAIN_STEP_S = 0.01
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class FramedLimits(NamedTuple):

@@ -1,4 +1,4 @@
-"""Routes that are put together when somebody first asks for one of them: whoever never does, never pays for them."""
+"""Routes that are put together when somebody first asks for one of them: whoever never does, hardly pays for them."""
 
 import asyncio
 from collections.abc import Callable, Hashable
@@ -11,11 +11,12 @@ PartT = TypeVar("PartT", bound=Hashable)
 
 class LateRoutes(NamedTuple, Generic[PartT]):
     """All routes under `root`, which starts with a slash, in parts: `part_of` a path says in which one it is, and a
-    part is `made` by itself."""
+    part is `made` by itself. The `entrance` is put together at once: there people come first."""
 
     root: str
     part_of: Callable[[str], PartT]
     made: Callable[[PartT], ControllerRouterHandler]
+    entrance: PartT
 
     def holds(self, path: str) -> bool:
         return path == self.root or path.startswith(f"{self.root}/")
@@ -23,7 +24,7 @@ class LateRoutes(NamedTuple, Generic[PartT]):
 
 class LateApp(Generic[PartT]):
     """Gives requests for late routes to the application that `build` makes of their part, all others to the `first`
-    one."""
+    one. Making it takes a while: imports, and the routes of the entrance."""
 
     def __init__(
         self, first: ASGIApp, routes: LateRoutes[PartT], build: Callable[[ControllerRouterHandler], ASGIApp]
@@ -31,7 +32,7 @@ class LateApp(Generic[PartT]):
         self._first = first
         self._routes = routes
         self._build = build
-        self._late: dict[PartT, ASGIApp] = {}
+        self._late: dict[PartT, ASGIApp] = {routes.entrance: build(routes.made(routes.entrance))}
         self._building = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

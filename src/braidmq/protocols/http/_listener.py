@@ -17,20 +17,22 @@ from braidmq.protocols.http._app import build_app
 from braidmq.protocols.http._late import LateApp, LateRoutes
 from braidmq.protocols.http._services import HttpServices
 from braidmq.protocols.http._waiting import PLACES_MAX, WaitingRoom
-from braidmq.protocols.listener import Address, bind, bound_addresses
+from braidmq.protocols.listener import Address, bound_addresses, close_all
 
 _KEEP_ALIVE_S = 75
 _CLOSE_TIMEOUT_S = 0.5
 
 
 class HttpListener:
-    """The HTTP interface on one address; see `protocols.listener.Listener`."""
+    """The HTTP interface on the sockets of one address, which listen already: who has connected before the `start` is
+    served from there on. See `protocols.listener.Listener`. It may be made in any thread."""
 
     name = "http"
 
     def __init__(
         self,
         address: Address,
+        sockets: list[socket.socket],
         services: HttpServices,
         *,
         body_bytes_max: int,
@@ -38,7 +40,7 @@ class HttpListener:
         waiting_max: int = PLACES_MAX,
         late_routes: LateRoutes[Any] | None = None,
     ) -> None:
-        self._address = address
+        self._sockets = sockets
         self._waiting = WaitingRoom(waiting_max)
         self._receivers = None if services.messaging is None else services.messaging.receiving.receivers
         build = functools.partial(
@@ -80,9 +82,8 @@ class HttpListener:
         return Connection
 
     async def start(self) -> tuple[Address, ...]:
-        sockets = await bind(self.name, self._address)
-        addresses = bound_addresses(sockets)
-        self._serving = asyncio.create_task(self._server.serve(sockets), name="http")
+        addresses = bound_addresses(self._sockets)
+        self._serving = asyncio.create_task(self._server.serve(self._sockets), name="http")
         await self._until_listening(self._serving)
         return addresses
 
@@ -137,6 +138,7 @@ class HttpListener:
         if self._serving is not None:
             self._serving.cancel()
             await asyncio.wait({self._serving})
+        close_all(self._sockets)
 
 
 class _Server(uvicorn.Server):

@@ -5,16 +5,16 @@ from http import HTTPStatus
 from typing import Annotated, Final
 
 import msgspec
-import structlog
 from litestar import Request, Response
 from litestar.exceptions import HTTPException
 from litestar.types import ExceptionHandlersMap
 from msgspec import Meta
 
+from braidmq.logger import get_logger
 from braidmq.model import BraidError
 from braidmq.model import errors as model
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 _STATUS_OF: Mapping[HTTPStatus, tuple[type[BraidError], ...]] = {
     HTTPStatus.FORBIDDEN: (model.NotPermitted,),

@@ -10,8 +10,7 @@ from collections import Counter, deque
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, NamedTuple, Protocol
 
-import structlog
-
+from braidmq.logger import get_logger
 from braidmq.model.errors import MalformedRequest
 from braidmq.protocols.framed import FramedConnection
 from braidmq.protocols.framed import Home as FramedHome
@@ -38,7 +37,7 @@ _FETCH: Final = int(ApiKey.FETCH)
 _WAITING_MAX = 64
 _WAITING_BYTES_MAX = 4 << 20
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Home(FramedHome, Protocol):

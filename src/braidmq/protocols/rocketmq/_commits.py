@@ -9,9 +9,8 @@ all that it had not committed.
 import asyncio
 from typing import Final, NamedTuple
 
-import structlog
-
 from braidmq.log import GroupOffset
+from braidmq.logger import get_logger
 from braidmq.model import BraidError
 from braidmq.model.errors import OffsetOutOfRange
 from braidmq.model.names import check_group_name
@@ -19,7 +18,7 @@ from braidmq.protocols.rocketmq._services import RocketMQServices
 
 KEEP_AFTER_S: Final = 0.5
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class _Place(NamedTuple):

@@ -10,8 +10,7 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Final, Protocol
 
-import structlog
-
+from braidmq.logger import get_logger
 from braidmq.model import BraidError
 from braidmq.protocols.framed import WRITE_BUFFER_BYTES, FramedConnection, RequestMemory
 from braidmq.protocols.framed import Home as FramedHome
@@ -50,7 +49,7 @@ _LARGE_BODY_BYTES: Final = 4096
 _TURNS: Final = 8
 """How many answers of one client that were waited for are made at the same time."""
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class ClientGone(BraidError):

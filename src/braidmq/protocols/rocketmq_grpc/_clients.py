@@ -9,9 +9,8 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
-import structlog
-
 from braidmq.core.members import Interest, Member, Members
+from braidmq.logger import get_logger
 from braidmq.model.errors import MemberSilent, TooManyReceivers, UnknownMember
 from braidmq.protocols.rocketmq_grpc.codes import ClientType
 
@@ -23,7 +22,7 @@ ASKED_MAX: Final = 64
 CONSUMERS: Final = frozenset(ClientType) - {ClientType.PRODUCER}
 LITE_CONSUMERS: Final = frozenset({ClientType.LITE_PUSH_CONSUMER, ClientType.LITE_SIMPLE_CONSUMER})
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Writer(Protocol):

@@ -8,8 +8,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final, cast
 
-import structlog
-
+from braidmq.logger import get_logger
 from braidmq.protocols.framed import RequestMemory
 from braidmq.protocols.http2 import Connection, ErrorCode, Headers, Http2Error, Limits, Stream
 from braidmq.protocols.listener import Address
@@ -31,7 +30,7 @@ from braidmq.protocols.rocketmq_grpc._service import Method, Service
 UNREAD_BYTES_MAX: Final = 64 << 10
 """How much a client may have said on a stream that its handler has not read."""
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class _Request:

@@ -10,8 +10,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
-import structlog
-
+from braidmq.logger import get_logger
 from braidmq.model.errors import ListenFailed
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ TLS_HANDSHAKE: Final = 0x16
 AGAIN_S: Final = 0.1
 """When to accept again after the system had no descriptor left."""
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Front:

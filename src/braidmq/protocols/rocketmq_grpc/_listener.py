@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import importlib
 import ssl
+import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -92,7 +93,7 @@ class RocketMQGrpcListener:
                 assert self._make_tls is not None
                 try:
                     self._tls = await asyncio.to_thread(self._make_tls)
-                except (OSError, ValueError) as error:
+                except (OSError, ValueError, subprocess.SubprocessError) as error:
                     raise ListenFailed(f"the certificate for {self.name} cannot be used: {error}") from error
         return self._tls
 

@@ -5,8 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-import structlog
-
+from braidmq.logger import get_logger
 from braidmq.model import BraidError
 from braidmq.protocols.rocketmq_grpc import handlers, wire
 from braidmq.protocols.rocketmq_grpc._call import Call, Port
@@ -18,7 +17,7 @@ __all__ = ["Method", "Service", "handlers"]
 
 _NO_FAULT: Final = "something went wrong here, and not by the client's fault; the node's log says what"
 
-_logger = structlog.get_logger(__name__)
+_logger = get_logger(__name__)
 
 
 class Method(NamedTuple):
