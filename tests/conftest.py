@@ -8,12 +8,18 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
+import hypothesis
 import pytest
 
 _HERE = Path(__file__).parent
 _FOLDERS = sorted(path.name for path in _HERE.iterdir() if path.is_dir() and not path.name.startswith(("_", ".")))
 
 _LONG_FIRST = ("/faults/pipeline/", "/compat/", "/integration/pipeline/", "/browser/", "/faults/", "/integration/")
+
+
+# How long an example takes says more about the machine than about the code: tests have a limit each.
+hypothesis.settings.register_profile("house", hypothesis.settings(), deadline=None)
+hypothesis.settings.load_profile("house")
 
 
 def pytest_configure(config: pytest.Config) -> None:
