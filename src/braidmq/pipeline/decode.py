@@ -30,7 +30,7 @@ from braidmq.model import (
 )
 from braidmq.model.errors import InvalidBatch
 from braidmq.pipeline._batches import APPEND_TIME_BIT, CODEC_BITS, Batches, Heads
-from braidmq.pipeline._fields import Buffer, Flags, Integers, Octets, read_fields, read_numbers
+from braidmq.pipeline._fields import Buffer, Flags, HeaderFields, Integers, Octets, read_fields
 from braidmq.records import BATCH_HEADER_BYTES, RECORDS_BYTES_MAX, decompress
 
 PROTOCOL_HEADERS: Final = {ROCKETMQ_HEADER: "rocketmq", "__mqtt": "mqtt", "__http": "http"}
@@ -96,15 +96,11 @@ class Chunk:
         self._octets: Octets = np.frombuffer(self._buffer, np.uint8)
         self._lasts: Integers | None = None
         counts = self._heads["record_count"].astype(np.int64)
-        fields = read_fields(self._buffer, spans, counts)
+        fields, headers = read_fields(self._buffer, spans, counts)
         self._deltas, self._time_deltas = fields.offsets, fields.times
         self._key_starts, self._key_sizes = fields.key_starts, fields.key_sizes
         self._value_starts, self._value_sizes = fields.value_starts, fields.value_sizes
-        self._headers, at = _read_headers(
-            self._octets, self._buffer, fields.header_counts, fields.headers_at, fields.ends
-        )
-        if at is not fields.ends and not np.array_equal(at, fields.ends):
-            raise InvalidBatch("a record is longer or shorter than what is in it")
+        self._headers = _named(self._buffer, headers)
         self._batch_of_row: Integers = np.repeat(np.arange(len(counts)), counts)
         self._cut()
 
@@ -377,39 +373,12 @@ def _laid_out(pieces: Sequence[Batches]) -> tuple[Buffer, Integers]:
     return b"".join(opened), np.stack([edges[:-1], edges[1:]], axis=1)
 
 
-_NO_HEADERS: Final = _Headers(
-    np.empty(0, np.int64), np.empty(0, np.int64), [], np.empty(0, np.int64), np.empty(0, np.int64)
-)
-
-
-def _read_headers(
-    octets: Octets, buffer: Buffer, counts: Integers, at: Integers, ends: Integers
-) -> tuple[_Headers, Integers]:
-    """The first header of all rows that have one, then the second, and so on; then put in order."""
-    if not len(counts) or not counts.any():
-        return _NO_HEADERS, at
-    if (counts < 0).any() or (counts > ends - at).any():
-        raise InvalidBatch("a record claims more headers than there is room for")
-    at = at.copy()
-    found: list[tuple[Integers, ...]] = []
-    rows, number = np.flatnonzero(counts > 0), 0
-    while len(rows):
-        name_sizes, name_starts = read_numbers(octets, at[rows])
-        if (name_sizes < 0).any():
-            raise InvalidBatch("a header has no name")
-        sizes, starts = read_numbers(octets, name_starts + name_sizes)
-        at[rows] = starts + np.maximum(sizes, 0)
-        found.append((rows, name_starts, name_sizes, starts, sizes))
-        number += 1
-        rows = rows[counts[rows] > number]
-    if (at != ends).any():
-        raise InvalidBatch("a record is longer or shorter than what is in it")
-    columns = [np.concatenate(parts) for parts in zip(*found, strict=True)]
-    order = np.argsort(columns[1], kind="stable")
-    row_of, name_starts, name_sizes, starts, sizes = (column[order] for column in columns)
-    encoded = _text(_spans(buffer, name_starts, name_sizes)).dictionary_encode()
-    codes = encoded.indices.to_numpy().astype(np.int64)
-    return _Headers(row_of, codes, encoded.dictionary.to_pylist(), starts, sizes), at
+def _named(buffer: Buffer, found: HeaderFields) -> _Headers:
+    if not len(found.rows):
+        return _Headers(found.rows, found.rows, [], found.starts, found.sizes)
+    names = _text(_spans(buffer, found.name_starts, found.name_sizes)).dictionary_encode()
+    codes = names.indices.to_numpy().astype(np.int64)
+    return _Headers(found.rows, codes, names.dictionary.to_pylist(), found.starts, found.sizes)
 
 
 def _without_repeats(headers: _Headers) -> Integers:
