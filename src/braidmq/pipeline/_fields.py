@@ -87,9 +87,7 @@ def read_by_columns(buffer: Buffer, spans: Integers, counts: Integers) -> tuple[
     key_sizes, key_starts = _read_numbers(octets, at)
     value_sizes, value_starts = _read_numbers(octets, key_starts + np.maximum(key_sizes, 0))
     header_counts, at = _read_numbers(octets, value_starts + np.maximum(value_sizes, 0))
-    fields = Fields(
-        times, offsets, key_starts, key_sizes, value_starts, value_sizes, header_counts, at, starts + sizes
-    )
+    fields = Fields(times, offsets, key_starts, key_sizes, value_starts, value_sizes, header_counts, at, starts + sizes)
     return fields, _read_headers(octets, fields)
 
 

@@ -1,9 +1,8 @@
 """Record batches into Arrow columns. Hot path: runs for every message that Spark reads.
 
-No message becomes an object of Python. The records of many batches are laid into one buffer; one short loop finds where
-each record begins; from there numpy reads the same field of all records at a time, and a column of bytes is the spans
-of that buffer that Arrow copies together. What is in the headers (tag, keys, id and so on) is found by their names, all
-of one name at a time.
+No message becomes an object of Python. The records of many batches are laid into one buffer; `_fields` finds where each
+field of all of them lies, and a column of bytes is the spans of that buffer, copied together. What is in the headers
+(tag, keys, id and so on) is found by their names, all of one name at a time.
 
 A record that says something odd (a text that is not UTF-8, a time that no calendar has) never stops a job: it is shown
 as well as it can be. A batch that is broken raises InvalidBatch.
