@@ -1,9 +1,8 @@
 """Record batches into Arrow columns. Hot path: runs for every message that Spark reads.
 
-No message becomes an object of Python. The records of many batches are laid into one buffer; one short loop finds where
-each record begins; from there numpy reads the same field of all records at a time, and a column of bytes is the spans
-of that buffer that Arrow copies together. What is in the headers (tag, keys, id and so on) is found by their names, all
-of one name at a time.
+No message becomes an object of Python. The records of many batches are laid into one buffer; `_fields` finds where each
+field of all of them lies, and a column of bytes is the spans of that buffer, copied together. What is in the headers
+(tag, keys, id and so on) is found by their names, all of one name at a time.
 
 A record that says something odd (a text that is not UTF-8, a time that no calendar has) never stops a job: it is shown
 as well as it can be. A batch that is broken raises InvalidBatch.
@@ -11,7 +10,7 @@ as well as it can be. A batch that is broken raises InvalidBatch.
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,11 +28,9 @@ from braidmq.model import (
     TRACE_PARENT_HEADER,
 )
 from braidmq.model.errors import InvalidBatch
-from braidmq.records import BATCH_HEADER_BYTES, RECORDS_BYTES_MAX, Batch, decompress
-
-Integers: TypeAlias = npt.NDArray[np.int64]
-Octets: TypeAlias = npt.NDArray[np.uint8]
-Flags: TypeAlias = npt.NDArray[np.bool_]
+from braidmq.pipeline._batches import APPEND_TIME_BIT, CODEC_BITS, Batches, Heads
+from braidmq.pipeline._fields import Buffer, Flags, HeaderFields, Integers, Octets, read_fields
+from braidmq.records import BATCH_HEADER_BYTES, RECORDS_BYTES_MAX, decompress
 
 PROTOCOL_HEADERS: Final = {ROCKETMQ_HEADER: "rocketmq", "__mqtt": "mqtt", "__http": "http"}
 """Each protocol but Kafka's marks its messages with a header of its own."""
@@ -45,24 +42,21 @@ _STORE_TIME_AT: Final = 9
 """Where RocketMQ's own header has the time of storing, 8 bytes of it."""
 _TIME_MAX_MS: Final = 253_402_300_799_999
 """The last millisecond of the year 9999, the last that Spark shows."""
-CODEC_BITS: Final = 0x07
 _BITS: Final = 32
 """How many names of headers are told apart by the bits of a number: the other half of it is for their sum."""
 _OFFSET_MAX: Final = 2**31 - 1
+_Number = TypeVar("_Number", np.int32, np.int64)
 _TRACE_PARENT: Final = r"^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}"
 
 
 class Piece(NamedTuple):
-    """A batch of one partition, of which the records from `first` up to before `end` are wanted. Its records lie in the
-    buffer from `at` on, compressed or not; the rest of the batch is not looked at."""
+    """Batches of one partition, of which the records from `first` up to before `end` are wanted."""
 
     topic: str
     partition: int
-    batch: Batch
     first: int
     end: int
-    buffer: bytearray
-    at: int
+    batches: Batches
 
 
 RowFilter: TypeAlias = Callable[["Chunk"], Flags | None]
@@ -96,48 +90,34 @@ class Chunk:
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
         self._pieces = pieces
-        self._buffer, spans = _laid_out(pieces)
+        self._heads: Heads = np.concatenate([piece.batches.heads for piece in pieces])
+        self._buffer, spans = _laid_out([piece.batches for piece in pieces])
         self._octets: Octets = np.frombuffer(self._buffer, np.uint8)
         self._lasts: Integers | None = None
-        self._read(spans)
+        counts = self._heads["record_count"].astype(np.int64)
+        fields, headers = read_fields(self._buffer, spans, counts)
+        self._deltas, self._time_deltas = fields.offsets, fields.times
+        self._key_starts, self._key_sizes = fields.key_starts, fields.key_sizes
+        self._value_starts, self._value_sizes = fields.value_starts, fields.value_sizes
+        self._headers = _named(self._buffer, headers)
+        self._batch_of_row: Integers = np.repeat(np.arange(len(counts)), counts)
         self._cut()
-
-    def _read(self, spans: Sequence[tuple[int, int]]) -> None:
-        batches = [piece.batch for piece in self._pieces]
-        counts = np.array([batch.record_count for batch in batches], np.int64)
-        sizes, starts = _numbers(self._octets, _walk(self._buffer, spans, batches))
-        ends = starts + sizes
-        octets = self._octets
-        times, at = _numbers(octets, starts + 1)
-        deltas, at = _numbers(octets, at)
-        self._key_sizes, self._key_starts = _numbers(octets, at)
-        self._value_sizes, self._value_starts = _numbers(octets, self._key_starts + np.maximum(self._key_sizes, 0))
-        header_counts, at = _numbers(octets, self._value_starts + np.maximum(self._value_sizes, 0))
-        self._headers, at = _read_headers(octets, self._buffer, header_counts, at, ends)
-        if not np.array_equal(at, ends):
-            raise InvalidBatch("a record is longer or shorter than what is in it")
-        self.piece_of_row: Integers = np.repeat(np.arange(len(batches)), counts)
-        self.offsets: Integers = (
-            np.repeat(np.array([batch.base_offset for batch in batches], np.int64), counts) + deltas
-        )
-        self._is_append_time: Flags = np.repeat(np.array([batch.is_append_time for batch in batches]), counts)
-        times += np.repeat(np.array([batch.base_timestamp for batch in batches], np.int64), counts)
-        appended = np.repeat(np.array([batch.max_timestamp for batch in batches], np.int64), counts)
-        self._times: Integers = np.where(self._is_append_time, appended, times)
 
     def _cut(self) -> None:
         """Leave out the records before and behind what is wanted of the first and last batches."""
         if all(
-            piece.first <= piece.batch.base_offset and piece.batch.last_offset < piece.end for piece in self._pieces
+            piece.first <= piece.batches.heads["base_offset"][0] and piece.batches.last_offsets[-1] < piece.end
+            for piece in self._pieces
         ):
             return
-        firsts = np.array([piece.first for piece in self._pieces], np.int64)[self.piece_of_row]
-        ends = np.array([piece.end for piece in self._pieces], np.int64)[self.piece_of_row]
-        self._keep((self.offsets >= firsts) & (self.offsets < ends))
+        offsets = self._offsets()
+        firsts = self._of_pieces(np.array([piece.first for piece in self._pieces]))
+        ends = self._of_pieces(np.array([piece.end for piece in self._pieces]))
+        self._keep((offsets >= firsts) & (offsets < ends))
 
     @property
     def rows(self) -> int:
-        return len(self.offsets)
+        return len(self._batch_of_row)
 
     def chosen(self, kept: Flags) -> "Chunk":
         """Only these rows, from now on; the columns made before stay as they are."""
@@ -145,7 +125,7 @@ class Chunk:
         return self
 
     def _keep(self, kept: Flags) -> None:
-        for name in ("piece_of_row", "offsets", "_is_append_time", "_times", "_key_starts", "_key_sizes",
+        for name in ("_batch_of_row", "_deltas", "_time_deltas", "_key_starts", "_key_sizes",
                      "_value_starts", "_value_sizes"):  # fmt: skip
             setattr(self, name, getattr(self, name)[kept])
         rows, codes, names, starts, sizes = self._headers
@@ -168,10 +148,10 @@ class Chunk:
         return self._by_piece([piece.topic for piece in self._pieces], kind)
 
     def _partition(self, kind: pa.DataType) -> pa.Array:
-        return pa.array(np.array([piece.partition for piece in self._pieces], np.int32)[self.piece_of_row], kind)
+        return pa.array(self._of_pieces(np.array([piece.partition for piece in self._pieces], np.int32)), kind)
 
     def _offset(self, kind: pa.DataType) -> pa.Array:
-        return pa.array(self.offsets, kind)
+        return pa.array(self._offsets(), kind)
 
     def _message_id(self, _: pa.DataType) -> pa.Array:
         return self._header_text(ID_HEADER)
@@ -190,24 +170,24 @@ class Chunk:
 
     def store_times(self) -> Integers:
         """Milliseconds: when each row was stored, where that is known, else the record's own time."""
+        times = self._times()
         own = self._index_of(ROCKETMQ_HEADER)
         if own is None:
-            return self._times
+            return times
         headers = self._headers
-        told = (own >= 0) & ~self._is_append_time
+        told = (own >= 0) & ~self._is_append_time()
         if (later := self._index_of(BORN_HEADER)) is not None:
             # It came to its topic later than it was sent: its record has the time of its coming.
             told &= later < 0
         told[told] = headers.sizes[own[told]] >= _STORE_TIME_AT + 8
-        times = self._times.copy()
         places = headers.starts[own[told]][:, None] + np.arange(_STORE_TIME_AT, _STORE_TIME_AT + 8)
         times[told] = self._octets[places].reshape(-1, 8).view(">i8").ravel()
         return times
 
     def _born_time(self, kind: pa.DataType) -> pa.Array:
-        times, unknown = self._times, self._is_append_time | (self._times < 0)
+        times = self._times()
+        unknown = self._is_append_time() | (times < 0)
         if (later := self._index_of(BORN_HEADER)) is not None:
-            times, unknown = times.copy(), unknown.copy()
             rows = np.flatnonzero(later >= 0)
             for row, text in zip(rows.tolist(), self._values(later[rows]).to_pylist(), strict=True):
                 if text is not None and len(text) < 16 and text.isdigit():
@@ -292,11 +272,34 @@ class Chunk:
 
     # What the columns are made with.
 
+    def _of_pieces(self, each: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
+        """What was given for each piece, for each row."""
+        if len(each) == 1:
+            return np.full(self.rows, each[0])
+        return np.repeat(each, [len(piece.batches.at) for piece in self._pieces])[self._batch_of_row]
+
+    def _of_batches(self, name: str) -> Integers:
+        """A field of the batches' headers, for each row."""
+        return self._heads[name].astype(np.int64)[self._batch_of_row]
+
+    def _offsets(self) -> Integers:
+        return self._of_batches("base_offset") + self._deltas
+
+    def _times(self) -> Integers:
+        """Milliseconds: of the record, or, in a topic with append time, of its batch."""
+        times = self._of_batches("base_timestamp") + self._time_deltas
+        appended = self._is_append_time()
+        return np.where(appended, self._of_batches("max_timestamp"), times) if appended.any() else times
+
+    def _is_append_time(self) -> Flags:
+        found: Flags = (self._heads["attributes"] & APPEND_TIME_BIT != 0)[self._batch_of_row]
+        return found
+
     def _by_piece(self, texts: Sequence[str], kind: pa.DataType) -> pa.Array:
         if len(distinct := list(dict.fromkeys(texts))) == 1:
             return _repeated(distinct[0].encode(), self.rows, kind)
         numbers = {text: number for number, text in enumerate(distinct)}
-        return _of_few(distinct, np.array([numbers[text] for text in texts])[self.piece_of_row])
+        return _of_few(distinct, self._of_pieces(np.array([numbers[text] for text in texts])))
 
     def _index_of(self, name: str) -> Integers | None:
         """For each row the place of its last header of this name, or -1; None where no row has one."""
@@ -347,114 +350,34 @@ def instance_of(topic: str) -> str:
     return instance if bar and instance and not topic.startswith("%") else DEFAULT_INSTANCE
 
 
-def _laid_out(pieces: Sequence[Piece]) -> tuple[bytes | bytearray, list[tuple[int, int]]]:
-    """A buffer with the plain records of all pieces, in order, and where in it those of each lie. Batches that came
+def _laid_out(pieces: Sequence[Batches]) -> tuple[Buffer, Integers]:
+    """A buffer with the plain records of all batches, in order, and where in it those of each lie. Batches that came
     uncompressed in one answer are left where they are."""
-    sizes = [piece.batch.size_bytes - BATCH_HEADER_BYTES for piece in pieces]
     buffer = pieces[0].buffer
-    if all(piece.buffer is buffer and not piece.batch.attributes & CODEC_BITS for piece in pieces):
-        return buffer, [(piece.at, piece.at + size) for piece, size in zip(pieces, sizes, strict=True)]
+    if all(batches.buffer is buffer and not batches.is_compressed.any() for batches in pieces):
+        at = np.concatenate([batches.at for batches in pieces])
+        sizes = np.concatenate([batches.sizes for batches in pieces])
+        return buffer, np.stack([at + BATCH_HEADER_BYTES, at + sizes], axis=1)
     opened = [
-        decompress(
-            piece.batch.attributes & CODEC_BITS, bytes(piece.buffer[piece.at : piece.at + size]), RECORDS_BYTES_MAX
+        decompress(codec, bytes(batches.buffer[at + BATCH_HEADER_BYTES : at + size]), RECORDS_BYTES_MAX)
+        for batches in pieces
+        for at, size, codec in zip(
+            batches.at.tolist(),
+            batches.sizes.tolist(),
+            (batches.column("attributes") & CODEC_BITS).tolist(),
+            strict=True,
         )
-        for piece, size in zip(pieces, sizes, strict=True)
     ]
-    edges = list(itertools.accumulate(map(len, opened), initial=0))
-    return b"".join(opened), list(itertools.pairwise(edges))
+    edges = np.array(list(itertools.accumulate(map(len, opened), initial=0)), np.int64)
+    return b"".join(opened), np.stack([edges[:-1], edges[1:]], axis=1)
 
 
-def _walk(buffer: bytes | bytearray, spans: Sequence[tuple[int, int]], batches: Sequence[Batch]) -> Integers:
-    """Where each record begins, with its length. The only loop over records."""
-    begins: list[int] = []
-    add = begins.append
-    for (at, end), batch in zip(spans, batches, strict=True):
-        if not 0 <= batch.record_count <= end - at:
-            raise InvalidBatch(f"the batch at offset {batch.base_offset} claims {batch.record_count} records")
-        try:
-            for _ in range(batch.record_count):
-                add(at)
-                size = buffer[at]
-                if size < 128:
-                    at += 1 + (size >> 1)
-                    continue
-                byte = buffer[at + 1]
-                size = (size & 127) | (byte & 127) << 7
-                at += 2
-                shift = 14
-                while byte >= 128:
-                    byte = buffer[at]
-                    at += 1
-                    size |= (byte & 127) << shift
-                    shift += 7
-                # The sign is the lowest bit, and lengths have none.
-                at += size >> 1
-        except IndexError:
-            at = -1
-        if at != end:
-            raise InvalidBatch(f"the records at offset {batch.base_offset} do not fill their batch, or go beyond it")
-    return np.array(begins, np.int64)
-
-
-def _numbers(octets: Octets, at: Integers) -> tuple[Integers, Integers]:
-    """The variable-length number at each place, and the places behind them."""
-    _check_inside(octets, at)
-    byte = octets[at].astype(np.int64)
-    value = byte & 127
-    at = at + 1
-    going = np.flatnonzero(byte >= 128)
-    shift = 7
-    while len(going):
-        if shift > 63:
-            raise InvalidBatch("a number in a record has more than ten bytes")
-        places = at[going]
-        _check_inside(octets, places)
-        byte = octets[places].astype(np.int64)
-        value[going] |= (byte & 127) << shift
-        at[going] = places + 1
-        going = going[byte >= 128]
-        shift += 7
-    return (value >> 1) & 0x7FFFFFFFFFFFFFFF ^ -(value & 1), at
-
-
-def _check_inside(octets: Octets, at: Integers) -> None:
-    if len(at) and not (at.min() >= 0 and at.max() < len(octets)):
-        raise InvalidBatch("a record claims more bytes than there are")
-
-
-_NO_HEADERS: Final = _Headers(
-    np.empty(0, np.int64), np.empty(0, np.int64), [], np.empty(0, np.int64), np.empty(0, np.int64)
-)
-
-
-def _read_headers(
-    octets: Octets, buffer: bytes | bytearray, counts: Integers, at: Integers, ends: Integers
-) -> tuple[_Headers, Integers]:
-    """The first header of all rows that have one, then the second, and so on; then put in order."""
-    if not len(counts) or not counts.any():
-        return _NO_HEADERS, at
-    if (counts < 0).any() or (counts > ends - at).any():
-        raise InvalidBatch("a record claims more headers than there is room for")
-    at = at.copy()
-    found: list[tuple[Integers, ...]] = []
-    rows, number = np.flatnonzero(counts > 0), 0
-    while len(rows):
-        name_sizes, name_starts = _numbers(octets, at[rows])
-        if (name_sizes < 0).any():
-            raise InvalidBatch("a header has no name")
-        sizes, starts = _numbers(octets, name_starts + name_sizes)
-        at[rows] = starts + np.maximum(sizes, 0)
-        found.append((rows, name_starts, name_sizes, starts, sizes))
-        number += 1
-        rows = rows[counts[rows] > number]
-    if (at != ends).any():
-        raise InvalidBatch("a record is longer or shorter than what is in it")
-    columns = [np.concatenate(parts) for parts in zip(*found, strict=True)]
-    order = np.argsort(columns[1], kind="stable")
-    row_of, name_starts, name_sizes, starts, sizes = (column[order] for column in columns)
-    encoded = _text(_spans(buffer, name_starts, name_sizes)).dictionary_encode()
-    codes = encoded.indices.to_numpy().astype(np.int64)
-    return _Headers(row_of, codes, encoded.dictionary.to_pylist(), starts, sizes), at
+def _named(buffer: Buffer, found: HeaderFields) -> _Headers:
+    if not len(found.rows):
+        return _Headers(found.rows, found.rows, [], found.starts, found.sizes)
+    names = _text(_spans(buffer, found.name_starts, found.name_sizes)).dictionary_encode()
+    codes = names.indices.to_numpy().astype(np.int64)
+    return _Headers(found.rows, codes, names.dictionary.to_pylist(), found.starts, found.sizes)
 
 
 def _without_repeats(headers: _Headers) -> Integers:
@@ -485,13 +408,29 @@ def _repeated(text: bytes, count: int, kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(kind, count, [None, pa.py_buffer(edges), pa.py_buffer(text * count)])
 
 
-def _spans(buffer: bytes | bytearray, starts: Integers, sizes: Integers) -> pa.Array:
-    """The bytes of each span; null where the size is negative. Spans lie in order and do not overlap: an array of the
-    spans and what is between them lies on the buffer as it is, and Arrow copies every second of them together.
-    """
-    count = len(starts)
-    if count == 0:
+def _spans(buffer: Buffer, starts: Integers, sizes: Integers) -> pa.Array:
+    """The bytes of each span; null where the size is negative. Spans lie in order and do not overlap."""
+    if not len(sizes):
         return pa.array([], pa.binary())
+    smallest, largest = int(sizes.min()), int(sizes.max())
+    if largest < 0:
+        return pa.nulls(len(sizes), pa.binary())
+    return _even_spans(buffer, starts, largest) if smallest == largest > 0 else _any_spans(buffer, starts, sizes)
+
+
+def _even_spans(buffer: Buffer, starts: Integers, size: int) -> pa.Array:
+    """All spans have this size, and are the items of an array that lies on the buffer, one for each place."""
+    if starts[0] < 0 or starts[-1] + size > len(buffer):
+        raise InvalidBatch("a record claims more bytes than there are")
+    data = np.ndarray(len(buffer) - size + 1, f"V{size}", buffer, strides=(1,))[starts]
+    edges = np.arange(0, len(starts) * size + 1, size, dtype=np.int32)
+    return pa.Array.from_buffers(pa.binary(), len(starts), [None, pa.py_buffer(edges), pa.py_buffer(data)])
+
+
+def _any_spans(buffer: Buffer, starts: Integers, sizes: Integers) -> pa.Array:
+    """An array of the spans and what is between them lies on the buffer as it is, and Arrow copies every second of them
+    together."""
+    count = len(starts)
     edges = np.empty(2 * count, np.int32)
     edges[0::2] = starts
     edges[1::2] = starts + np.maximum(sizes, 0)

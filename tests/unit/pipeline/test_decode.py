@@ -12,6 +12,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from braidmq.model import Header
 from braidmq.model.errors import InvalidBatch
+from braidmq.pipeline._batches import find_batches
 from braidmq.pipeline.columns import MESSAGE
 from braidmq.pipeline.decode import Piece, decode, instance_of
 from braidmq.protocols.rocketmq.codec import Host, StoredMessage, message_of
@@ -46,7 +47,7 @@ RECORDS = st.lists(
 
 def piece(batch: Batch, first: int = 0, end: int = 1 << 60, topic: str = "t", before: bytes = b"") -> Piece:
     buffer = bytearray(before + bytes(batch.data))
-    return Piece(topic, 3, batch, first, end, buffer, len(before) + BATCH_HEADER_BYTES)
+    return Piece(topic, 3, first, end, find_batches(buffer, len(before), len(buffer)))
 
 
 def one_row(batch: Batch, topic: str = "t") -> dict[str, object]:
@@ -104,7 +105,9 @@ def test_batches_of_several_topics_are_decoded_together(drawn: list[tuple[str, l
     pieces = [piece(build_batch(numbered(records), codec=codec), topic=topic) for topic, records, codec in drawn]  # type: ignore[arg-type]
     rows = decode(pieces, SCHEMA)
     rows.validate(full=True)
-    assert rows.column("topic").to_pylist() == [each.topic for each in pieces for _ in range(each.batch.record_count)]
+    assert rows.column("topic").to_pylist() == [
+        each.topic for each in pieces for _ in range(int(each.batches.heads["record_count"].sum()))
+    ]
 
 
 def test_a_header_that_comes_twice_keeps_its_last_value() -> None:
@@ -179,20 +182,18 @@ def test_broken_records_are_refused_and_never_misread(data: st.DataObject) -> No
     whole = bytearray(build_batch(records).data)
     place = data.draw(st.integers(BATCH_HEADER_BYTES, len(whole) - 1))
     whole[place] = data.draw(st.integers(0, 255))
-    batch = build_batch(records)
     try:
-        rows = decode([Piece("t", 0, batch, 0, 5, whole, BATCH_HEADER_BYTES)], SCHEMA)
+        rows = decode([Piece("t", 0, 0, 5, find_batches(whole, 0, len(whole)))], SCHEMA)
     except InvalidBatch:
         return
     rows.validate(full=True)
 
 
 def test_a_claim_of_more_records_than_bytes_is_refused() -> None:
-    batch = build_batch([Record(0, 0, None, b"v", [])])
-    data = bytearray(batch.data)
+    data = bytearray(build_batch([Record(0, 0, None, b"v", [])]).data)
     struct.pack_into(">i", data, 57, 1 << 30)
     with pytest.raises(InvalidBatch):
-        decode([Piece("t", 0, batch._replace(record_count=1 << 30), 0, 9, data, BATCH_HEADER_BYTES)], SCHEMA)
+        decode([Piece("t", 0, 0, 9, find_batches(data, 0, len(data)))], SCHEMA)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from braidmq.pipeline.columns import MESSAGE
 from braidmq.pipeline.errors import DataLost, ReadFailed
-from braidmq.pipeline.source._cluster import Fetch, Fetched, Place
+from braidmq.pipeline.source._cluster import Fetch, Fetched, Place, Wanted
 from braidmq.pipeline.source._fetching import read_ranges
 from braidmq.pipeline.source._options import read_options
 from braidmq.pipeline.source._ranges import Range, tasks
@@ -33,11 +33,11 @@ class Answers:
         self._aborted = aborted
         self._size = size
 
-    def begin_fetch(self, positions: Mapping[Place, int]) -> Fetch:
-        return Fetch(positions, 0, None)
+    def begin_fetch(self, wanted: Mapping[Place, Wanted]) -> Fetch:
+        return Fetch(wanted)
 
     def end_fetch(self, fetch: Fetch) -> list[Fetched]:
-        wanted = [batch for batch in self._batches if batch.last_offset >= fetch.positions[PLACE]]
+        wanted = [batch for batch in self._batches if batch.last_offset >= fetch.wanted[PLACE].position]
         whole = b"".join(bytes(batch.data) for batch in wanted)
         first = len(wanted[0].data) if wanted else 0
         buffer = bytearray(b"head" + whole[: max(first, self._size)])

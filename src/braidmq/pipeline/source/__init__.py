@@ -22,6 +22,7 @@ from braidmq.pipeline.source._batch import BraidReader
 from braidmq.pipeline.source._cluster import Cluster
 from braidmq.pipeline.source._options import Options, read_connection, read_options
 from braidmq.pipeline.source._stream import BraidStreamReader
+from braidmq.pipeline.source._workers import settle
 from braidmq.pipeline.source._writing import BraidStreamWriter, BraidWriter, read_sink
 
 __all__ = ["BraidDataSource", "BraidStreamReader", "Options", "reachable_topics", "read_options"]
@@ -49,10 +50,12 @@ class BraidDataSource(DataSource):
         return "braid"
 
     def schema(self) -> StructType:
+        settle()
         columns = read_options(self.options).columns
         return StructType([field for field in from_arrow_schema(MESSAGE).fields if field.name in columns])
 
     def reader(self, schema: StructType) -> DataSourceReader:
+        settle()
         return BraidReader(read_options(self.options).for_batch(), to_arrow_schema(schema, timezone="UTC"))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802

@@ -6,10 +6,11 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
 from braidmq.pipeline.source._cluster import Cluster, Place
-from braidmq.pipeline.source._fetching import read_ranges, worker_cluster
+from braidmq.pipeline.source._fetching import read_ranges
 from braidmq.pipeline.source._filters import Filters
 from braidmq.pipeline.source._options import EARLIEST, LATEST, Options
 from braidmq.pipeline.source._ranges import Range, Task, checked, existing, resolved, tasks
+from braidmq.pipeline.source._workers import worker_cluster
 
 
 class BraidReader(DataSourceReader):

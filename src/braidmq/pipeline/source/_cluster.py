@@ -28,7 +28,7 @@ _BACK_OFF_S: Final = 0.1
 _BACK_OFF_MAX_S: Final = 2.0
 _REQUEST_LIMIT_MS: Final = 40_000
 _FETCH_BYTES: Final = 8 * 1024 * 1024
-_FETCH_PARTITION_BYTES: Final = 4 * 1024 * 1024
+_FETCH_PARTITION_BYTES: Final = 8 * 1024 * 1024
 _FETCH_WAIT_MS: Final = 500
 _FETCH_PARTITIONS_MAX: Final = 256
 _PORT: Final = "9092"
@@ -46,6 +46,13 @@ class Place(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}/{self.partition}"
+
+
+class Wanted(NamedTuple):
+    """From which offset on batches are asked for, and how many bytes of them are of use."""
+
+    position: int
+    size_bytes: int
 
 
 class Fetched(NamedTuple):
@@ -68,9 +75,8 @@ class Stale(Exception):
 class Fetch:
     """A question for batches that is on its way; None where it could not be sent, and must be asked anew."""
 
-    def __init__(self, positions: Mapping[Place, int], partition_bytes: int, node: int | None) -> None:
-        self.positions = positions
-        self.partition_bytes = partition_bytes
+    def __init__(self, wanted: Mapping[Place, Wanted], node: int | None = None) -> None:
+        self.wanted = wanted
         self.node = node
 
 
@@ -114,9 +120,9 @@ class Cluster:
         """What this setting of the topics is, as far as one may know."""
         return self._retried(lambda: self._settings(sorted(set(topics)), name))
 
-    def begin_fetch(self, positions: Mapping[Place, int], partition_bytes: int | None = None) -> Fetch:
-        """Ask for batches from these positions on; the request is on its way when this returns."""
-        fetch = Fetch(positions, partition_bytes or self._partition_bytes, None)
+    def begin_fetch(self, wanted: Mapping[Place, Wanted]) -> Fetch:
+        """Ask for batches; the request is on its way when this returns."""
+        fetch = Fetch(wanted)
         try:
             self._send_fetch(fetch)
         except (Stale, OSError):
@@ -226,26 +232,23 @@ class Cluster:
 
     def _send_fetch(self, fetch: Fetch) -> None:
         """To the leader of the first; the others have their turn when it is done."""
-        by_leader = self._by_leader(fetch.positions)
-        first = next(iter(fetch.positions))
+        by_leader = self._by_leader(fetch.wanted)
+        first = next(iter(fetch.wanted))
         leaders = [node for node, places in by_leader.items() if first in places]
         if not leaders:
             raise ReadFailed(f"{first} does not exist any more")
         partitions = [
-            (
-                place.topic,
-                int32(place.partition)
-                + int32(-1)
-                + int64(fetch.positions[place])
-                + int64(-1)
-                + int32(fetch.partition_bytes),
-            )
+            (place.topic, self._asked(place, fetch.wanted[place]))
             for place in by_leader[leaders[0]][:_FETCH_PARTITIONS_MAX]
         ]
         limits = int32(-1) + int32(self._wait_ms) + int32(1) + int32(self._fetch_bytes) + int8(self._isolation)
         no_session = int32(0) + int32(-1)
         self._connected(leaders[0]).send(Api.FETCH, limits + no_session + by_topic(partitions) + array([]))
         fetch.node = leaders[0]
+
+    def _asked(self, place: Place, wanted: Wanted) -> bytes:
+        size_bytes = min(wanted.size_bytes, self._partition_bytes)
+        return int32(place.partition) + int32(-1) + int64(wanted.position) + int64(-1) + int32(size_bytes)
 
     def _receive_fetch(self, fetch: Fetch) -> list[Fetched]:
         if fetch.node is None:

@@ -4,30 +4,23 @@ Aborted messages and the markers of transactions are left out, as a consumer tha
 out. Every offset of a range is accounted for: it was a message, or it belongs to a gap with a cause.
 """
 
-import atexit
-import struct
+import itertools
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 
 from braidmq.model.errors import InvalidBatch
-from braidmq.pipeline.decode import CODEC_BITS, Piece, RowFilter, decode, instance_of
+from braidmq.pipeline._batches import Batches, find_batches
+from braidmq.pipeline.decode import Piece, RowFilter, decode, instance_of
 from braidmq.pipeline.errors import DataLost, ReadFailed
-from braidmq.pipeline.source._cluster import Cluster, Fetched, Place
+from braidmq.pipeline.source._cluster import Cluster, Fetched, Place, Wanted
 from braidmq.pipeline.source._options import Options
 from braidmq.pipeline.source._ranges import Range
-from braidmq.records import (
-    BATCH_HEADER_BYTES,
-    BATCH_OVERHEAD_BYTES,
-    Batch,
-    Marker,
-    parse_batch,
-    read_marker,
-    read_records,
-)
+from braidmq.records import Batch, Marker, read_marker, read_records
 
 Cause: TypeAlias = Literal["transaction", "compaction", "unknown"]
 
@@ -39,7 +32,8 @@ RANGE: Final = "range"
 _SILENCE_LIMIT_S: Final = 120.0
 _SAMPLE_BYTES: Final = 64 * 1024
 _GUESSED_BYTES: Final = 1024.0
-_SIZE: Final = struct.Struct(">i")
+_MARGIN: Final = 1.1
+_MARGIN_BYTES: Final = 64 * 1024
 _INFLATION: Final = 8
 """What a compressed batch is taken to grow by."""
 
@@ -52,12 +46,23 @@ class Progress:
         self.position = wanted.first
         self.records = 0
         self.gaps: list[tuple[int, int, Cause]] = []
+        self._average_bytes = _GUESSED_BYTES
         if wanted.lost:
             self.skip_to(wanted.first + wanted.lost, "unknown")
 
     @property
     def is_done(self) -> bool:
         return self.position >= self.wanted.end
+
+    @property
+    def size_bytes(self) -> int:
+        """How much is left to be fetched, about, and rather more than less: the rest would be a request of its own."""
+        return int((self.wanted.end - self.position) * self._average_bytes * _MARGIN) + _MARGIN_BYTES
+
+    def weigh(self, batches: Batches) -> None:
+        """Learn how many bytes an offset takes here."""
+        if offsets := batches.offsets:
+            self._average_bytes = int(batches.sizes.sum()) / offsets
 
     def skip_to(self, offset: int, cause: Cause) -> None:
         """Up to before this offset there is no message."""
@@ -73,6 +78,17 @@ class Progress:
     @property
     def hole(self) -> Cause:
         return "compaction" if self.wanted.compacted else "unknown"
+
+    def account_plain(self, batches: Batches) -> bool:
+        """Go on through batches that are all to be read, from the first record to the last. Whether these are such."""
+        if not len(batches.at):
+            return True
+        first, last = int(batches.heads["base_offset"][0]), int(batches.last_offsets[-1])
+        if not (first <= self.position <= last < self.wanted.end and batches.are_plain()):
+            return False
+        self.records += last + 1 - self.position
+        self.position = last + 1
+        return True
 
     def account(self, batch: Batch) -> None:
         """The batch's messages were read; where offsets are missing among them, find which."""
@@ -116,15 +132,23 @@ def read_ranges(
 
 
 def _groups(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
+    """The batches in groups, each for an Arrow batch. A batch goes into the group that is not full before it."""
     group: list[Piece] = []
-    rows = size_bytes = 0
+    number, filled = 0, 0.0
     for piece in pieces:
-        group.append(piece)
-        rows += piece.batch.record_count
-        size_bytes += piece.batch.size_bytes * (_INFLATION if piece.batch.attributes & CODEC_BITS else 1)
-        if rows >= ROWS or size_bytes >= BYTES:
-            yield group
-            group, rows, size_bytes = [], 0, 0
+        batches = piece.batches
+        sizes_bytes = np.where(batches.is_compressed, _INFLATION, 1) * batches.sizes
+        shares = np.maximum(batches.column("record_count") / ROWS, sizes_bytes / BYTES)
+        ends = filled + np.cumsum(shares)
+        filled = float(ends[-1])
+        numbers = (ends - shares).astype(np.int64)
+        edges = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)]
+        for start, end in itertools.pairwise(edges):
+            if group and number != numbers[start]:
+                yield group
+                group = []
+            number = int(numbers[start])
+            group.append(piece._replace(batches=batches.chosen(slice(start, end))))
     if group:
         yield group
 
@@ -135,7 +159,7 @@ def _answers(
     """The batches of one answer after the other. They lie in the buffer that the next answer is received into."""
     pending = {_seen(each.wanted.place, through): each for each in all_progress if not each.is_done}
     heard = time.monotonic()
-    fetch = cluster.begin_fetch(_positions(pending)) if pending else None
+    fetch = cluster.begin_fetch(_wanted(pending)) if pending else None
     try:
         while fetch is not None:
             answer = cluster.end_fetch(fetch)
@@ -144,7 +168,7 @@ def _answers(
                 _absorb_silence(answer, pending)
             pending = {place: progress for place, progress in pending.items() if not progress.is_done}
             # The next answer comes while this one is decoded.
-            fetch = cluster.begin_fetch(_positions(pending)) if pending else None
+            fetch = cluster.begin_fetch(_wanted(pending)) if pending else None
             if found:
                 heard = time.monotonic()
             elif pending and time.monotonic() - heard > _SILENCE_LIMIT_S:
@@ -159,8 +183,8 @@ def _seen(place: Place, through: str) -> Place:
     return place._replace(topic=f"{place.topic}{through}") if through else place
 
 
-def _positions(pending: dict[Place, Progress]) -> dict[Place, int]:
-    return {place: progress.position for place, progress in pending.items()}
+def _wanted(pending: dict[Place, Progress]) -> dict[Place, Wanted]:
+    return {place: Wanted(progress.position, progress.size_bytes) for place, progress in pending.items()}
 
 
 def _absorbed(fetched: Fetched, pending: dict[Place, Progress], options: Options) -> list[Piece]:
@@ -171,10 +195,23 @@ def _absorbed(fetched: Fetched, pending: dict[Place, Progress], options: Options
             raise DataLost(f"{what}. To go on without it, set failOnDataLoss to false")
         progress.skip_to(progress.wanted.end, "unknown")
         return []
-    found: list[Piece] = []
+    batches = find_batches(fetched.buffer, fetched.start, fetched.end)
+    first = progress.position
+    progress.weigh(batches)
+    if not progress.account_plain(batches):
+        batches = batches.chosen(_account_each(batches, fetched, progress))
+    if (offset := batches.damaged()) is not None:
+        raise ReadFailed(f"{fetched.place}: the batch at offset {offset} does not match its checksum")
+    wanted = progress.wanted
+    return [Piece(*wanted.place, first, wanted.end, batches)] if len(batches.at) else []
+
+
+def _account_each(batches: Batches, fetched: Fetched, progress: Progress) -> list[int]:
+    """Go on through the batches one by one. Gives the numbers of those that are to be read."""
+    kept: list[int] = []
     aborted = sorted(fetched.aborted, key=lambda each: each[1], reverse=True)
     aborting: set[int] = set()
-    for batch, at in _whole_batches(fetched):
+    for number, batch in enumerate(batches.each()):
         while aborted and aborted[-1][1] <= batch.last_offset:
             aborting.add(aborted.pop()[0])
         if batch.last_offset < progress.position:
@@ -190,17 +227,12 @@ def _absorbed(fetched: Fetched, pending: dict[Place, Progress], options: Options
         elif batch.is_transactional and batch.producer_id in aborting:
             progress.skip_to(batch.last_offset + 1, "transaction")
         else:
-            if not batch.matches_checksum():
-                raise ReadFailed(
-                    f"{fetched.place}: the batch at offset {batch.base_offset} does not match its checksum"
-                )
             if batch.record_count > 0:
-                wanted = progress.wanted
-                found.append(Piece(*wanted.place, batch, progress.position, wanted.end, fetched.buffer, at))
+                kept.append(number)
             progress.account(batch)
         if batch.last_offset >= progress.wanted.end:
             break
-    return found
+    return kept
 
 
 def _absorb_silence(answer: Sequence[Fetched], pending: dict[Place, Progress]) -> None:
@@ -213,21 +245,11 @@ def _absorb_silence(answer: Sequence[Fetched], pending: dict[Place, Progress]) -
 
 def average_bytes(cluster: Cluster, positions: Mapping[Place, int]) -> float:
     """How many bytes of the log an offset takes, about, from these positions on."""
-    answer = cluster.end_fetch(cluster.begin_fetch(positions, _SAMPLE_BYTES))
-    batches = [batch for fetched in answer for batch, _ in _whole_batches(fetched)]
-    offsets = sum(batch.last_offset_delta + 1 for batch in batches)
-    return sum(batch.size_bytes for batch in batches) / offsets if offsets else _GUESSED_BYTES
-
-
-def _whole_batches(fetched: Fetched) -> Iterator[tuple[Batch, int]]:
-    """Batches, and where in the buffer their records lie. Brokers cut an answer where it is full, also in a batch."""
-    buffer, at, end = fetched.buffer, fetched.start, fetched.end
-    while end - at >= BATCH_HEADER_BYTES:
-        (size,) = _SIZE.unpack_from(buffer, at + 8)
-        if not 0 <= size <= end - at - BATCH_OVERHEAD_BYTES:
-            return
-        yield parse_batch(buffer, at, copied=True), at + BATCH_HEADER_BYTES
-        at += size + BATCH_OVERHEAD_BYTES
+    sampled = {place: Wanted(position, _SAMPLE_BYTES) for place, position in positions.items()}
+    answer = cluster.end_fetch(cluster.begin_fetch(sampled))
+    found = [find_batches(fetched.buffer, fetched.start, fetched.end) for fetched in answer]
+    offsets = sum(batches.offsets for batches in found)
+    return sum(int(batches.sizes.sum()) for batches in found) / offsets if offsets else _GUESSED_BYTES
 
 
 def range_rows(all_progress: Sequence[Progress], schema: pa.Schema) -> pa.RecordBatch:
@@ -262,23 +284,3 @@ def _told(progress: Progress) -> bytes:
             "gaps": progress.gaps,
         }
     )
-
-
-_open: dict[tuple[object, ...], Cluster] = {}
-
-
-def worker_cluster(options: Options) -> Cluster:
-    """The connection that this worker process keeps for these options: a task of a small micro-batch should not have
-    to make its own."""
-    identity = (options.connection.identity, options.read_committed)
-    if identity not in _open:
-        _open[identity] = Cluster(options.connection, read_committed=options.read_committed)
-    return _open[identity]
-
-
-def _close_all() -> None:
-    while _open:
-        _open.popitem()[1].close()
-
-
-atexit.register(_close_all)

@@ -22,7 +22,8 @@ from pyspark.sql.datasource import (
     LessThanOrEqual,
 )
 
-from braidmq.pipeline.decode import Chunk, Flags, RowFilter
+from braidmq.pipeline._fields import Flags
+from braidmq.pipeline.decode import Chunk, RowFilter
 from braidmq.pipeline.source._cluster import Place
 
 _TEXTS: Final = {"tag", "message_id", "trace_id"}

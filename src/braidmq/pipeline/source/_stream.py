@@ -18,7 +18,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from braidmq.pipeline.source._cluster import Cluster, Place
-from braidmq.pipeline.source._fetching import average_bytes, read_ranges, worker_cluster
+from braidmq.pipeline.source._fetching import average_bytes, read_ranges
 from braidmq.pipeline.source._options import EARLIEST, LATEST, Options
 from braidmq.pipeline.source._ranges import (
     Task,
@@ -30,6 +30,7 @@ from braidmq.pipeline.source._ranges import (
     resolved,
     tasks,
 )
+from braidmq.pipeline.source._workers import worker_cluster
 
 _SAMPLED_MAX: Final = 16
 
