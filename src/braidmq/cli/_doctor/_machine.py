@@ -14,6 +14,7 @@ from braidmq.settings import Settings
 COMPILED = (
     "braidmq.core.query._entries",
     "braidmq.log.embedded._many_files",
+    "braidmq.protocols.framed._room",
     "braidmq.protocols.rocketmq.codec._deliveries",
     "braidmq.protocols.rocketmq.codec._sends",
     "braidmq.records._packing",
