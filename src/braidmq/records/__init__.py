@@ -8,8 +8,10 @@ come out.
 from braidmq.records._batch import (
     BATCH_HEADER_BYTES,
     BATCH_OVERHEAD_BYTES,
+    CODEC_MASK,
     NO_PRODUCER,
     Batch,
+    batch_checksum,
     batch_prefix,
     batches_in,
     parse_batch,
@@ -41,6 +43,7 @@ from braidmq.records._records import (
 __all__ = [
     "BATCH_HEADER_BYTES",
     "BATCH_OVERHEAD_BYTES",
+    "CODEC_MASK",
     "NO_PRODUCER",
     "RECORDS_BYTES_MAX",
     "Batch",
@@ -48,6 +51,7 @@ __all__ = [
     "Marker",
     "Packed",
     "Record",
+    "batch_checksum",
     "batch_messages",
     "batch_packed",
     "batch_prefix",

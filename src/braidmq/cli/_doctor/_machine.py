@@ -15,6 +15,7 @@ COMPILED = (
     "braidmq.core.query._entries",
     "braidmq.log.embedded._many_files",
     "braidmq.protocols.framed._room",
+    "braidmq.protocols.kafka.codec._produces",
     "braidmq.protocols.rocketmq.codec._deliveries",
     "braidmq.protocols.rocketmq.codec._sends",
     "braidmq.records._packing",

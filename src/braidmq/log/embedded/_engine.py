@@ -535,11 +535,12 @@ class Engine:
         for note in turn.notes:
             note.apply()
             note.done(None)
-        for answer, results in turn.answers:
-            answer(results)
+        # Who waits for messages has them before who sent them hears that they are kept.
         for partition, _ in turn.marks:
             if partition.watchers:
                 wake(partition, partition.number)
+        for answer, results in turn.answers:
+            answer(results)
         self.health.note_written(turn.size_bytes)
 
     def has_unsaved(self) -> bool:
