@@ -20,6 +20,7 @@ NAME = "braidmq.protocols.kafka.codec._produces"
 VERSIONS = range(3, 14)
 TOPIC_ID = bytes(range(16))
 UNUSUAL_BITS = 0x30
+VIEW_BYTES_MIN = 1 << 16
 Topics = Sequence[tuple[str, Sequence[tuple[int, bytes | None]]]]
 
 
@@ -88,7 +89,7 @@ def check_as_in_general(produces: ModuleType, frame: bytes) -> bool:
             (only,) = split_batches(each.records or b"")
             assert found == only
             assert type(found) is type(only)
-            assert type(found.data) is bytes
+            assert type(found.data) is (memoryview if len(found.data) >= VIEW_BYTES_MIN else bytes)
             assert not found.attributes & UNUSUAL_BITS
             assert found.codec is not Codec.ZSTD or version >= 7
             result = Appended(len(results) << 40, (len(results) << 40) + 5, 1, len(results))
@@ -115,6 +116,14 @@ def test_what_producers_send_most_is_plain(
     produces: ModuleType, version: int, client_id: str | None, acks: int
 ) -> None:
     assert check_as_in_general(produces, frame_of(version, PLAIN, client_id=client_id, acks=acks))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_batch_that_is_nearly_all_of_its_frame_is_not_copied(produces: ModuleType, version: int) -> None:
+    frame = frame_of(version, [("orders", [(0, batch(1, value=b"x" * VIEW_BYTES_MIN))])])
+    assert check_as_in_general(produces, frame)
+    ((_, _, (found,)),) = produces.read_produce(frame).topics
+    assert found.data.obj is frame
 
 
 @pytest.mark.parametrize("version", VERSIONS)

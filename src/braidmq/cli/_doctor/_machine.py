@@ -18,6 +18,7 @@ COMPILED = (
     "braidmq.protocols.kafka.codec._produces",
     "braidmq.protocols.rocketmq.codec._deliveries",
     "braidmq.protocols.rocketmq.codec._sends",
+    "braidmq.records._crc32c",
     "braidmq.records._packing",
 )
 """Modules whose source is Cython; everything works without them."""

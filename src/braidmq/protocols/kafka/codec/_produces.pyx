@@ -11,7 +11,9 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from braidmq.records import BATCH_HEADER_BYTES, BATCH_OVERHEAD_BYTES, CODEC_MASK, Batch, Codec, batch_checksum
+from braidmq.records._crc32c cimport extended
+
+from braidmq.records import BATCH_HEADER_BYTES, BATCH_OVERHEAD_BYTES, CODEC_MASK, Batch, Codec
 from braidmq.protocols.kafka.codec.messages.produce import ProduceRequest
 
 cdef enum:
@@ -26,6 +28,8 @@ cdef enum:
     ARRAY_MAX = 1 << 12  # of topics, and of partitions; more are rare
     MAGIC = 2
     UNUSUAL_BITS = 0x30  # of a transaction, or of control records
+    CHECKED_AT = 21  # the checksum is of what lies behind it
+    VIEW_BYTES_MIN = 1 << 16  # a smaller batch is copied, and does not keep its frame
 
 cdef Py_ssize_t HEADER = BATCH_HEADER_BYTES
 cdef Py_ssize_t OVERHEAD = BATCH_OVERHEAD_BYTES
@@ -220,7 +224,7 @@ cdef class Reader:
         cdef Py_ssize_t begin = self.at
         cdef int64_t base_offset, length, epoch, crc, attributes, delta, first_ms, latest_ms, producer, producer_epoch
         cdef int64_t sequence, records
-        cdef bytes content
+        cdef object content
         if size < HEADER or size > len(self.data) - begin:
             return None
         base_offset, length, epoch = self.int64(), self.int32(), self.int32()
@@ -236,9 +240,12 @@ cdef class Reader:
         if attributes & CODECS > (ZSTD if version >= ZSTD_MIN_VERSION else ZSTD - 1):
             return None
         self.at = begin + size
-        content = self.whole[begin : self.at]
-        if batch_checksum(content) != crc:
+        if extended(0, &self.data[begin + CHECKED_AT], size - CHECKED_AT) != crc:
             return None
+        if size >= VIEW_BYTES_MIN and 2 * size >= len(self.data):
+            content = memoryview(self.whole)[begin : self.at]
+        else:
+            content = self.whole[begin : self.at]
         return new_tuple(
             Batch,
             (
