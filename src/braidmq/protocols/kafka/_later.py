@@ -35,23 +35,28 @@ class Later:
     def tell(self, response: "Response | bytes") -> None:
         """The answer is there. Where it is there already, or nobody waits any more, nothing happens."""
         if not self.is_done:
-            self.is_done = True
             self.response = response
-            self.when_done()
+            self._finish()
 
     def fail(self, error: BaseException) -> None:
         """There will be no answer."""
         if not self.is_done:
-            self.is_done = True
             self.error = error
-            self.when_done()
+            self._finish()
 
     def lose(self) -> None:
         """Nobody waits any more."""
         if not self.is_done:
-            self.is_done = True
-            self.when_done = _nobody
-            self.on_lost()
+            on_lost, self.when_done = self.on_lost, _nobody
+            self._finish()
+            on_lost()
+
+    def _finish(self) -> None:
+        """Who waits and who works are let go: they know this as well, and such circles would be left to the collector,
+        which stops everything for as long as it looks for them."""
+        when_done, self.when_done, self.on_lost = self.when_done, _nobody, _nobody
+        self.is_done = True
+        when_done()
 
     def follow(self, task: "asyncio.Future[Response]") -> None:
         """The answer is what the task comes to; the task ends when nobody waits for it."""
