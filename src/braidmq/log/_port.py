@@ -112,6 +112,11 @@ class Log(Protocol):
         """
         ...
 
+    def append_then(self, entries: Sequence[tuple[int, Batch]], answer: Callable[[list[AppendResult]], None]) -> None:
+        """As `append`, told by a call as soon as the answers are there, which may be before this returns. It comes from
+        inside the log: it may not raise, nor append."""
+        ...
+
     def bounds(self, number: int) -> Bounds:
         """Raises UnknownPartition."""
         ...

@@ -196,6 +196,9 @@ class MemoryLog:
         loop.call_soon(self._tell, grown)
         return future
 
+    def append_then(self, entries: Sequence[tuple[int, Batch]], answer: Callable[[list[AppendResult]], None]) -> None:
+        self.append(entries).add_done_callback(lambda future: answer(future.result()))
+
     def _append(self, number: int, batch: Batch) -> AppendResult:
         try:
             return self._partition(number).append(batch, self._now_ms())

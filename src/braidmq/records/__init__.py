@@ -8,8 +8,10 @@ come out.
 from braidmq.records._batch import (
     BATCH_HEADER_BYTES,
     BATCH_OVERHEAD_BYTES,
+    CODEC_MASK,
     NO_PRODUCER,
     Batch,
+    Buffer,
     batch_prefix,
     batches_in,
     parse_batch,
@@ -17,7 +19,7 @@ from braidmq.records._batch import (
     split_batches,
     with_append_time,
 )
-from braidmq.records._checksums import checksum, extend_checksum
+from braidmq.records._checksums import CHECKS_VIEWS, checksum, extend_checksum
 from braidmq.records._codecs import Codec, decompress
 from braidmq.records._legacy import downgrade_batches, upgrade_message_set
 from braidmq.records._mapping import (
@@ -44,9 +46,12 @@ from braidmq.records._records import (
 __all__ = [
     "BATCH_HEADER_BYTES",
     "BATCH_OVERHEAD_BYTES",
+    "CHECKS_VIEWS",
+    "CODEC_MASK",
     "NO_PRODUCER",
     "RECORDS_BYTES_MAX",
     "Batch",
+    "Buffer",
     "Codec",
     "Marker",
     "Packed",

@@ -1,9 +1,9 @@
 """CRC-32C, of whole buffers and of what lies behind a beginning of fixed length. Hot path: once for every batch.
 
-The library takes nothing but bytes, and a batch's checksum leaves out its first bytes: without more, each batch would
-be copied just to be checked. But a checksum can be begun anywhere: begun with the right value, it is zero behind those
-first bytes, just as if it only began there. The right value follows from their own checksum, by a linear map that
-depends on their number alone.
+The library takes nothing but bytes (what is compiled of ours takes any buffer, see `_crc32c.pyx`), and a batch's
+checksum leaves out its first bytes: without more, each batch would be copied just to be checked. But a checksum can be
+begun anywhere: begun with the right value, it is zero behind those first bytes, just as if it only began there. The
+right value follows from their own checksum, by a linear map that depends on their number alone.
 """
 
 from collections.abc import Callable
@@ -11,10 +11,17 @@ from typing import Final
 
 import google_crc32c
 
+try:
+    from braidmq.records import _crc32c
+except ImportError:  # not compiled here, or not for this processor
+    CHECKS_VIEWS = False
+else:
+    CHECKS_VIEWS = True
+
 _BITS: Final = 32
 
-extend_checksum: Callable[[int, bytes], int] = google_crc32c.extend
-"""CRC-32C of what came before and the bytes. The library takes nothing but bytes: no views, no bytearrays."""
+extend_checksum: Callable[[int, bytes | memoryview], int] = _crc32c.extend if CHECKS_VIEWS else google_crc32c.extend
+"""CRC-32C of what came before and the bytes. Only with `CHECKS_VIEWS` may they be a view."""
 
 
 def checksum(data: bytes, before: int = 0) -> int:

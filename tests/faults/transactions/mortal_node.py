@@ -78,15 +78,13 @@ def partitions_saved() -> None:
 
 def record_stored() -> None:
     """The record is on the disk, and nobody was told."""
-    real = EmbeddedLog.append
+    real = EmbeddedLog.append_then
 
-    def append(self: EmbeddedLog, entries: Any) -> Any:
-        future = real(self, entries)
-        if any(batch.is_transactional and not batch.is_control for _, batch in entries):
-            future.add_done_callback(lambda _: die())
-        return future
+    def append_then(self: EmbeddedLog, entries: Any, answer: Any) -> None:
+        is_record = any(batch.is_transactional and not batch.is_control for _, batch in entries)
+        real(self, entries, (lambda _: die()) if is_record else answer)
 
-    setattr(EmbeddedLog, "append", append)  # noqa: B010 - a method is replaced, which the type checker must not see
+    setattr(EmbeddedLog, "append_then", append_then)  # noqa: B010 - a method is replaced, which the type checker must not see
 
 
 def offsets_pending() -> None:

@@ -15,8 +15,11 @@ COMPILED = (
     "braidmq.core.query._entries",
     "braidmq.log.embedded._many_files",
     "braidmq.pipeline._places",
+    "braidmq.protocols.framed._room",
+    "braidmq.protocols.kafka.codec._produces",
     "braidmq.protocols.rocketmq.codec._deliveries",
     "braidmq.protocols.rocketmq.codec._sends",
+    "braidmq.records._crc32c",
     "braidmq.records._packing",
 )
 """Modules whose source is Cython; everything works without them."""

@@ -60,7 +60,9 @@ class FrameFormat:
         assert len(salt) == SALT_BYTES
         self._salt = salt
 
-    def encode(self, sequence: int, durable: int, floor: int, parts: Sequence[bytes]) -> tuple[list[bytes], int]:
+    def encode(
+        self, sequence: int, durable: int, floor: int, parts: Sequence[bytes | memoryview]
+    ) -> tuple[list[bytes | memoryview], int]:
         """The buffers to write, and their size together. Hot path: once for each group commit."""
         size = sum(map(len, parts))
         checked = _CHECKED.pack(sequence, durable, floor, size)

@@ -106,7 +106,7 @@ class Journal:
         current = self._current.written_bytes if self._current else 0
         return current + sum(full.written_bytes for full in self._full)
 
-    def write(self, parts: Sequence[bytes]) -> int:
+    def write(self, parts: Sequence[bytes | memoryview]) -> int:
         """Write one frame; its sequence. A frame that could not be written leaves nothing behind."""
         current = self._current_file()
         durable = self.durable if self._promises else 0

@@ -41,6 +41,7 @@ from braidmq.log.embedded._reader import (
     latest_steps,
     read_on,
     read_steps,
+    tail_on,
     time_steps,
 )
 from braidmq.log.embedded._recovery import Recovery, recover
@@ -165,12 +166,15 @@ class EmbeddedLog:
             if not future.done():
                 future.set_result(results)
 
+        self.append_then(entries, answer)
+        return future
+
+    def append_then(self, entries: Sequence[tuple[int, Batch]], answer: Callable[[list[AppendResult]], None]) -> None:
         if self._engine.append(entries, answer):
             self._commit()
         elif not self._commit_scheduled:
             self._commit_scheduled = True
             self._loop.call_soon(self._commit)
-        return future
 
     def _commit(self) -> None:
         self._commit_scheduled = False
@@ -299,6 +303,9 @@ class EmbeddedLog:
     def read_now(self, number: int, offset: int, bytes_max: int, *, committed: bool = False) -> Fetched | None:
         partition = self._partition(number)
         if not committed and (known := read_on(partition, offset, bytes_max, self._engine.files.tick)):
+            self._engine.read_bytes += len(known.data)
+            return known
+        if (known := tail_on(partition, offset, bytes_max, committed=committed)) is not None:
             self._engine.read_bytes += len(known.data)
             return known
         steps = read_steps(self._engine.disk, partition, offset, bytes_max, committed)

@@ -51,7 +51,7 @@ class Pending:
         self.tail_before = tail_length
         self.latest_before_ms = latest_ms
         self.size_bytes = 0
-        self.originals: list[bytes] = []
+        self.originals: list[bytes | memoryview] = []
         """The batches as their producers sent them: what goes into the journal."""
         self.slots: list[Slot] = []
         self.producers_before: list[ProducersBefore] | None = None

@@ -89,6 +89,15 @@ def read_on(partition: PartitionLog, offset: int, bytes_max: int, tick: int) -> 
     return Fetched(data)
 
 
+def tail_on(partition: PartitionLog, offset: int, bytes_max: int, *, committed: bool) -> Fetched | None:
+    """The shortest way to what came just now, which is still in memory. None where it is not, or cannot be read."""
+    if not partition.tail or offset < partition.tail[0].base_offset or partition.damage:
+        return None
+    start, stable, end = partition.bounds()
+    limit = stable if committed else end
+    return _from_tail(partition, offset, bytes_max, limit, committed) if start <= offset < limit else None
+
+
 def read_steps(
     disk: Disk, partition: PartitionLog, offset: int, bytes_max: int, committed: bool
 ) -> Generator[Request, Answer, Fetched]:

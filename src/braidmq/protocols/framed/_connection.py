@@ -14,10 +14,21 @@ from braidmq.logger import get_logger
 from braidmq.protocols.framed._memory import RequestMemory
 from braidmq.protocols.listener import Address
 
+try:
+    from braidmq.protocols.framed._room import Room
+except ImportError:  # not compiled here: a frame is put together from its pieces
+    _IS_COMPILED = False
+else:
+    _IS_COMPILED = True
+
 WRITE_BUFFER_BYTES = 1 << 20
 
 _SIZE: Final = struct.Struct(">i")
 _SMALL_PIECE_BYTES: Final = 4096
+_ROOM_BYTES_MIN: Final = 128 << 10
+_ROOM_BYTES_MAX: Final = 8 << 20
+"""How much must be missing of a frame that is worth a room of its own, and how large it may say it is: room is made
+before anything has come."""
 
 _logger = get_logger(__name__)
 
@@ -127,9 +138,9 @@ class FramedConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the transport's own signature
         self._home.closed(self)
-        if self._partial:
-            self._home.memory.free_partial(self._partial_bytes)
-            self._partial.clear()
+        self._home.memory.free_partial(self._partial_bytes)
+        self._partial_bytes = 0
+        self._partial.clear()
         self._lost()
 
     def pause_writing(self) -> None:
@@ -179,10 +190,27 @@ class FramedConnection(asyncio.Protocol):
         self._regulate()
 
     def _begin_frame(self, piece: bytes, frame_bytes: int) -> None:
-        self._partial.append(piece)
-        self._partial_bytes = len(piece)
         self._frame_bytes = frame_bytes
-        self._hold(len(piece))
+        if _IS_COMPILED and frame_bytes - len(piece) >= _ROOM_BYTES_MIN and frame_bytes <= _ROOM_BYTES_MAX:
+            self._transport.set_protocol(_Filling(self, Room(frame_bytes, piece)))
+        else:
+            self._partial.append(piece)
+        self.hold(len(piece))
+
+    def filled(self, frame: bytes) -> None:
+        """A frame has come whole that had room of its own."""
+        self._transport.set_protocol(self)
+        self.heard_at = self._loop.time()
+        self._take_whole(frame)
+        self._write_output()
+        self._regulate()
+
+    def _take_whole(self, frame: bytes) -> None:
+        """Take a frame that came in pieces."""
+        self._home.memory.free_partial(self._partial_bytes)
+        self._partial_bytes = 0
+        self._home.memory.take(len(frame))
+        self._take(frame)
 
     def _add_piece(self, data: bytes) -> int:
         """Put what has come to the frame that was begun; how much of it belonged there."""
@@ -196,19 +224,18 @@ class FramedConnection(asyncio.Protocol):
             last += piece
         else:
             self._partial.append(bytearray(piece))
-        self._partial_bytes += len(piece)
-        if self._partial_bytes < self._frame_bytes:
-            self._hold(len(piece))
+        if self._partial_bytes + len(piece) < self._frame_bytes:
+            self.hold(len(piece))
         else:
             frame = b"".join(self._partial)
-            self._home.memory.free_partial(len(frame) - len(piece))
             self._partial.clear()
-            self._home.memory.take(len(frame))
-            self._take(frame)
+            self._take_whole(frame)
         return len(piece)
 
-    def _hold(self, size: int) -> None:
+    def hold(self, size: int) -> None:
         """A piece of a request has arrived, and the rest has not."""
+        self._partial_bytes += size
+        self.heard_at = self._loop.time()
         if not self._home.memory.take_partial(size):
             self._refuse(f"requests that have not arrived whole take all of {self._home.name}.buffer_bytes_max")
 
@@ -252,3 +279,34 @@ class FramedConnection(asyncio.Protocol):
 
     def abort(self) -> None:
         self._transport.abort()
+
+
+class _Filling(asyncio.BufferedProtocol):
+    """Stands in for a connection while a large frame comes, so that it is read to where it stays."""
+
+    __slots__ = ("_connection", "_room")
+
+    def __init__(self, connection: FramedConnection, room: "Room") -> None:
+        self._connection = connection
+        self._room = room
+
+    def get_buffer(self, sizehint: int) -> "Room":  # noqa: ARG002 - there is as much room as is needed
+        return self._room
+
+    def buffer_updated(self, nbytes: int) -> None:
+        if (frame := self._room.fill(nbytes)) is not None:
+            self._connection.filled(frame)
+        else:
+            self._connection.hold(nbytes)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._connection.connection_lost(exc)
+
+    def eof_received(self) -> bool:
+        return self._connection.eof_received()
+
+    def pause_writing(self) -> None:
+        self._connection.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._connection.resume_writing()

@@ -17,7 +17,9 @@ from braidmq.protocols.framed import Home as FramedHome
 from braidmq.protocols.kafka import _audit
 from braidmq.protocols.kafka._call import UNKNOWN, Call, Client
 from braidmq.protocols.kafka._errors import CloseConnection
+from braidmq.protocols.kafka._later import Later
 from braidmq.protocols.kafka._operations import Response, operations
+from braidmq.protocols.kafka._plain_produces import begin_plain
 from braidmq.protocols.kafka._services import KafkaServices
 from braidmq.protocols.kafka.codec import (
     ApiKey,
@@ -33,6 +35,7 @@ from braidmq.protocols.kafka.handlers.api_versions import unsupported_version
 from braidmq.protocols.listener import Address
 
 _PRODUCE: Final = b"\x00\x00"
+_PRODUCE_KEY: Final = int(ApiKey.PRODUCE)
 _FETCH: Final = int(ApiKey.FETCH)
 _WAITING_MAX = 64
 _WAITING_BYTES_MAX = 4 << 20
@@ -71,9 +74,9 @@ class Connection(FramedConnection):
     def _lost(self) -> None:
         self._home.memory.free(self._waiting_bytes + sum(begun.frame_bytes for begun in self._begun))
         self._waiting.clear()
-        for begun in self._begun:
-            begun.task.cancel()
-        self._begun.clear()
+        begun, self._begun = self._begun, deque()
+        for each in begun:
+            each.later.lose()
         self._client.lose()
 
     def eof_received(self) -> bool:
@@ -123,6 +126,10 @@ class Connection(FramedConnection):
     def _begin_now(self, frame: bytes) -> bool:
         """Whether the request is still under way."""
         try:
+            if frame[:2] == _PRODUCE and (later := begin_plain(frame, self._client, self._home.services)) is not None:
+                self._home.requests[_PRODUCE_KEY] += 1
+                self._await(None, later, frame)
+                return True
             header, request = decode_request(frame)
             operation = operations.get(header.request_api_key)
             if operation is None or not _within(operation.handler.versions, header.request_api_version):
@@ -140,20 +147,34 @@ class Connection(FramedConnection):
         except Exception as error:  # a fault of ours: this client is told by the closed connection, others go on
             self._fail(error)
             return False
-        if result is None or not hasattr(result, "__await__"):
+        if result is None or isinstance(result, ApiMessage):
             self._answer(header, result)
             return False
-        self._begun_produce = frame[:2] == _PRODUCE
-        task: asyncio.Future[Any] = asyncio.ensure_future(result, loop=self._loop)
-        self._begun.append(_Begun(header, task, len(frame)))
-        task.add_done_callback(self._task_done)
+        if isinstance(result, Later):
+            later = result
+        else:
+            later = Later()
+            later.follow(asyncio.ensure_future(result, loop=self._loop))
+        self._await(header, later, frame)
         return True
 
-    async def _noted(self, header: RequestHeader, request: Any, result: Response | Awaitable[Response]) -> Response:
+    def _await(self, header: RequestHeader | None, later: Later, frame: bytes) -> None:
+        self._begun_produce = frame[:2] == _PRODUCE
+        self._begun.append(_Begun(header, later, len(frame)))
+        later.when_done = self._answer_begun
+        if later.is_done:
+            self._answer_begun()
+
+    async def _noted(
+        self, header: RequestHeader, request: Any, result: Response | Later | Awaitable[Response]
+    ) -> Response:
         """The answer, once it is there, with a note for the audit log."""
         response: Response = None
         try:
-            response = result if result is None or isinstance(result, ApiMessage) else await result
+            if isinstance(result, Later):
+                response = await result.wait()
+            else:
+                response = result if result is None or isinstance(result, ApiMessage) else await result
         finally:
             _audit.note(self._home.services.auditor, self._client.host, header, request, response)
         return response
@@ -167,28 +188,36 @@ class Connection(FramedConnection):
         else:
             self._refuse(error.message)
 
-    def _fail(self, error: BaseException | None) -> None:
+    def _fail(self, error: BaseException) -> None:
         if isinstance(error, CloseConnection):
             self._refuse(error.message)
             return
-        _logger.error("kafka request failed", client=self._client.host, exc_info=error)
+        if not isinstance(error, asyncio.CancelledError):
+            _logger.error("kafka request failed", client=self._client.host, exc_info=error)
         self._transport.abort()
 
     # Answers.
 
-    def _task_done(self, _: "asyncio.Future[Any]") -> None:
-        """Answer what is finished, in order."""
+    def _answer_begun(self) -> None:
+        """Answer what is finished, in order. Called from wherever an answer was made, so nothing else is begun here."""
         begun = self._begun
-        while begun and begun[0].task.done():
-            header, done, frame_bytes = begun.popleft()
-            self._home.memory.free(frame_bytes)
-            if done.cancelled() or (error := done.exception()) is not None:
-                self._fail(None if done.cancelled() else error)
-                return
-            self._answer(header, done.result())
-        self._write_output()
-        if not begun:
-            self._begin_waiting()
+        try:
+            while begun and begun[0].later.is_done:
+                header, later, frame_bytes = begun.popleft()
+                self._home.memory.free(frame_bytes)
+                if later.error is not None:
+                    self._fail(later.error)
+                    return
+                if header is None or isinstance(later.response, bytes):
+                    assert isinstance(later.response, bytes)
+                    self._output.append(later.response)
+                else:
+                    self._answer(header, later.response)
+            self._write_output()
+        except Exception as error:  # a fault of ours, of which who made the answer is not to hear: others wait for it
+            self._fail(error)
+        if not begun and (self._waiting or not self._is_reading):
+            self._loop.call_soon(self._begin_waiting)
 
     def _begin_waiting(self) -> None:
         while self._waiting and not self._is_flushing:
@@ -217,8 +246,9 @@ class Connection(FramedConnection):
 class _Begun(NamedTuple):
     """A request whose answer is being made."""
 
-    header: RequestHeader
-    task: "asyncio.Future[Any]"
+    header: RequestHeader | None
+    """None where the answer comes as a frame."""
+    later: Later
     frame_bytes: int
 
 

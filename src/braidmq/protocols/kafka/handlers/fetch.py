@@ -13,21 +13,22 @@ learns how far the search came. The old formats cannot say that, so versions bel
 """
 
 import asyncio
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, NamedTuple
 
 from braidmq.core.access import Action, ResourceKind
 from braidmq.core.filters import Everything, Filter
-from braidmq.log import Bounds, Fetched
+from braidmq.log import Bounds, Fetched, Watch
 from braidmq.model import BraidError
 from braidmq.model.errors import UnknownTopic
 from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._errors import error_code
+from braidmq.protocols.kafka._later import Later
 from braidmq.protocols.kafka._operations import answers
-from braidmq.protocols.kafka._partitions import find_source, partition_of, stale_epoch
+from braidmq.protocols.kafka._partitions import Source, find_source, partition_of, stale_epoch
 from braidmq.protocols.kafka._sessions import FINAL_EPOCH, INITIAL_EPOCH, FetchSession, Interest, PartitionKey
 from braidmq.protocols.kafka._sieve import Sieve
-from braidmq.protocols.kafka.codec import NO_UUID, ApiKey, Buffer, ErrorCode
+from braidmq.protocols.kafka.codec import NO_UUID, ApiKey, Buffer, ErrorCode, Uuid
 from braidmq.protocols.kafka.codec.messages.fetch import FetchRequest, FetchResponse
 from braidmq.records import Codec, batches_in, downgrade_batches
 
@@ -47,14 +48,14 @@ _Topic = FetchResponse.FetchableTopicResponse
 
 
 @answers(ApiKey.FETCH, versions=(0, 18), action=Action.CONSUME, resource=ResourceKind.TOPIC)
-def fetch(call: Call[FetchRequest]) -> FetchResponse | Awaitable[FetchResponse]:
+def fetch(call: Call[FetchRequest]) -> FetchResponse | Later | Awaitable[FetchResponse]:
     session = _session(call)
     if isinstance(session, ErrorCode):
         return FetchResponse(error_code=session)
     work = _Fetch(call, session)
-    if work.read_now() and work.is_enough():
-        return work.response()
-    return work.answer()
+    if not work.read_now():
+        return work.answer()
+    return work.response() if work.is_enough() else _Waiting(work).answer
 
 
 def _session(call: Call[FetchRequest]) -> FetchSession | ErrorCode | None:
@@ -113,25 +114,47 @@ class _Read(NamedTuple):
 class _Fetch:
     """One request, until it has enough to answer."""
 
-    __slots__ = ("_call", "_deadline", "_is_full", "_log", "_reads", "_session", "_sieves", "_wanted")
+    __slots__ = (
+        "_call",
+        "_committed",
+        "_deadline",
+        "_is_full",
+        "_known",
+        "_log",
+        "_reads",
+        "_session",
+        "_sieves",
+        "_version",
+        "_wanted",
+    )
 
     def __init__(self, call: Call[FetchRequest], session: FetchSession | None) -> None:
         self._call = call
+        self._version = call.version
+        self._committed = call.request.isolation_level == _READ_COMMITTED
         self._log = call.services.log
         self._session = session
         self._is_full = session is None or call.request.session_epoch == INITIAL_EPOCH
         self._wanted = list(_interests(call.request) if session is None else session.interests.values())
         self._reads: list[_Read] = []
         self._sieves: dict[PartitionKey, Sieve] = {}
-        self._deadline = 0.0
+        self._known: tuple[str, Uuid, Source] | None = None
+        """The topic that was looked up last."""
+        self._deadline = asyncio.get_running_loop().time() + call.request.max_wait_ms / 1000
+
+    def watch(self, on_data: Callable[[int], None]) -> Watch:
+        """Hear of what comes to the partitions that were read. Raises UnknownPartition."""
+        return self._log.watch([read.number for read in self._reads if read.number >= 0], on_data)
+
+    def left_s(self) -> float:
+        """How long the client still waits."""
+        return self._deadline - asyncio.get_running_loop().time()
 
     async def answer(self) -> FetchResponse:
         """Read from the disk, and wait for more, as far as needed."""
-        loop = asyncio.get_running_loop()
-        self._deadline = loop.time() + self._call.request.max_wait_ms / 1000
         if not self.read_now():
             await self._read()
-        while not self.is_enough() and (left_s := self._deadline - loop.time()) > 0:
+        while not self.is_enough() and (left_s := self.left_s()) > 0:
             await self._wait(left_s)
             if not self.read_now():
                 await self._read()
@@ -147,7 +170,7 @@ class _Fetch:
 
         numbers = {read.number: read.bounds for read in self._reads if read.number >= 0}
         try:
-            watch = self._log.watch(numbers, on_data)
+            watch = self.watch(on_data)
         except BraidError:
             return  # a topic went away; reading again says so
         try:
@@ -161,11 +184,16 @@ class _Fetch:
         """Read what needs no waiting for the disk; whether that was all."""
         reads: list[_Read] = []
         left = self._bytes_max()
-        for interest in self._wanted:
+        before = self._reads
+        self._known = None
+        for place, interest in enumerate(self._wanted):
+            if before and self._is_as_before(before[place]):
+                reads.append(before[place])
+                continue
             found = self._look_up(interest)
             if found.sieve is not None:
                 return False
-            if not found.error and left > 0:
+            if not found.error and left > 0 and interest.offset != found.bounds.end:
                 fetched = self._try(found, min(left, interest.bytes_max))
                 if fetched is None:
                     return False
@@ -175,10 +203,20 @@ class _Fetch:
         self._reads = reads
         return True
 
+    def _is_as_before(self, read: _Read) -> bool:
+        """Whether the client had come to the end of the partition, and nothing has changed there."""
+        if read.interest.offset != read.bounds.end or read.sieve is not None:
+            return False
+        try:
+            return self._log.bounds(read.number) == read.bounds
+        except BraidError:
+            return False
+
     async def _read(self) -> None:
         reads: list[_Read] = []
         left = self._bytes_max()
         for interest in self._wanted:
+            self._known = None
             found = self._look_up(interest)
             if not found.error and left > 0:
                 fetched = await self._read_one(found, min(left, interest.bytes_max), reads)
@@ -190,14 +228,10 @@ class _Fetch:
     def _bytes_max(self) -> int:
         return min(self._call.request.max_bytes, _BYTES_MAX)
 
-    @property
-    def _committed(self) -> bool:
-        return self._call.request.isolation_level == _READ_COMMITTED
-
     def _look_up(self, interest: Interest) -> _Read:
         number = -1
         try:
-            source = find_source(self._call.services, interest.topic, interest.topic_id)
+            source = self._source(interest)
             number = partition_of(source.topic, interest.index).number
             bounds = self._log.bounds(number)
         except UnknownTopic as error:
@@ -207,9 +241,18 @@ class _Fetch:
             return _failed(interest, number, error_code(error))
         if (stale := stale_epoch(interest.leader_epoch)) is not None:
             return _failed(interest, number, stale)
-        if source.chosen is not None and self._call.version < _BATCHES_MIN_VERSION:
+        if source.chosen is not None and self._version < _BATCHES_MIN_VERSION:
             return _failed(interest, number, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
         return _Read(interest, number, 0, bounds, _NOTHING, self._sieve(interest, source.chosen))
+
+    def _source(self, interest: Interest) -> Source:
+        """Partitions of one topic come one behind the other, and are looked up together. Raises UnknownTopic,
+        InvalidFilter."""
+        known = self._known
+        if known is None or known[0] != interest.topic or known[1] != interest.topic_id:
+            source = find_source(self._call.services, interest.topic, interest.topic_id)
+            known = self._known = (interest.topic, interest.topic_id, source)
+        return known[2]
 
     def _sieve(self, interest: Interest, chosen: Filter | None) -> Sieve | None:
         """The partition's sieve, which stays the same while this fetch goes on."""
@@ -262,9 +305,9 @@ class _Fetch:
 
     def _taken(self, found: _Read, fetched: Fetched) -> tuple[_Read, int | None]:
         """The read with what was fetched; and where to read on, if a client of old formats gets nothing of it."""
-        if self._call.version >= _BATCHES_MIN_VERSION or not fetched.data:
-            return found._replace(fetched=fetched), None
-        magic = 1 if self._call.version >= _TIMESTAMPS_MIN_VERSION else 0
+        if self._version >= _BATCHES_MIN_VERSION or not fetched.data:
+            return _Read(found.interest, found.number, 0, found.bounds, fetched, found.sieve), None
+        magic = 1 if self._version >= _TIMESTAMPS_MIN_VERSION else 0
         messages = downgrade_batches(fetched.data, magic, found.interest.offset)
         return found._replace(fetched=Fetched(messages)), None if messages else _offset_behind(fetched.data)
 
@@ -303,7 +346,7 @@ class _Fetch:
     def _served(self, read: _Read) -> None:
         if self._session is not None:
             self._session.served(read.interest)
-        if self._call.version >= _BATCHES_MIN_VERSION:
+        if self._version >= _BATCHES_MIN_VERSION:
             self._call.services.outlet.gave_batches(read.number, read.fetched.data)
 
     def _partition(self, read: _Read) -> _Partition:
@@ -311,7 +354,7 @@ class _Fetch:
         if read.error:
             return _Partition(partition_index=index, error_code=read.error, high_watermark=-1)
         records: Buffer = read.fetched.data
-        if _BATCHES_MIN_VERSION <= self._call.version < _ZSTD_MIN_VERSION and _has_zstd(records):
+        if _BATCHES_MIN_VERSION <= self._version < _ZSTD_MIN_VERSION and _has_zstd(records):
             return _Partition(partition_index=index, error_code=ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
         aborted = None
         if self._committed:
@@ -327,6 +370,53 @@ class _Fetch:
             aborted_transactions=aborted,
             records=records,
         )
+
+
+class _Waiting:
+    """A fetch that waits for data. Who brings it answers it, in the same turn; a task only reads from the disk."""
+
+    __slots__ = ("_timer", "_watch", "_work", "answer")
+
+    def __init__(self, work: _Fetch) -> None:
+        self._work = work
+        self._watch: Watch | None = None
+        self.answer = Later()
+        self.answer.on_lost = self._stop
+        self._timer = asyncio.get_running_loop().call_later(max(work.left_s(), 0), self._time_over)
+        try:
+            self._watch = work.watch(self._on_data)
+        except BraidError:
+            self._go_on()  # a topic went away; reading again says so
+
+    def _stop(self) -> None:
+        self._timer.cancel()
+        if self._watch is not None:
+            self._watch.cancel()
+
+    def _on_data(self, _: int) -> None:
+        try:
+            if not self._work.read_now():
+                self._go_on()
+            elif self._work.is_enough():
+                self._tell()
+        except Exception as error:  # goes to the connection; the log, from inside of which this comes, goes on
+            self._stop()
+            self.answer.fail(error)
+
+    def _time_over(self) -> None:
+        if self._work.read_now():
+            self._tell()
+        else:
+            self._go_on()
+
+    def _tell(self) -> None:
+        self._stop()
+        self.answer.tell(self._work.response())
+
+    def _go_on(self) -> None:
+        """Something must be read from the disk, or is not there any more."""
+        self._stop()
+        self.answer.follow(asyncio.ensure_future(self._work.answer()))
 
 
 def _fitting(fetched: _Read, empty: _Read, left: int, before: list[_Read]) -> _Read:

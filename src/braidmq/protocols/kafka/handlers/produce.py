@@ -8,8 +8,8 @@ the partition is added by this, which has to be durable before the records are s
 connection waits behind it, so that sequences stay in order.
 """
 
-import asyncio
 import time
+from collections.abc import Awaitable
 from typing import Final
 
 from braidmq.core.access import Action, ResourceKind
@@ -26,7 +26,8 @@ from braidmq.model.errors import (
 )
 from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._errors import CloseConnection, error_code
-from braidmq.protocols.kafka._operations import answers
+from braidmq.protocols.kafka._later import Later
+from braidmq.protocols.kafka._operations import Response, answers
 from braidmq.protocols.kafka._partitions import find_own_topic, partition_of
 from braidmq.protocols.kafka.codec import NO_UUID, ApiKey, Buffer, ErrorCode
 from braidmq.protocols.kafka.codec.messages.produce import ProduceRequest, ProduceResponse
@@ -45,10 +46,19 @@ _Fate = BraidError | ErrorCode | None
 
 
 @answers(ApiKey.PRODUCE, versions=(0, 13), action=Action.PUBLISH, resource=ResourceKind.TOPIC)
-def produce(call: Call[ProduceRequest]) -> "asyncio.Future[ProduceResponse | None]":
+def produce(call: Call[ProduceRequest]) -> Later | Awaitable[Response]:
     work = _Produce(call)
     work.check()
     return work.begin()
+
+
+def answer_stored(
+    call: Call[ProduceRequest], entries: list[tuple[int, Batch]], results: list[AppendResult]
+) -> ProduceResponse:
+    """The answer to a request of which every partition went to the log; it is counted."""
+    work = _Produce(call)
+    work.take(entries)
+    return work.count_and_answer(results)
 
 
 class _Produce:
@@ -64,7 +74,12 @@ class _Produce:
         """The partitions that producers write to in transactions, where that adds them."""
         self._must_add = False
         self._now_ms = time.time_ns() // 1_000_000
-        self._answer: asyncio.Future[ProduceResponse | None] = asyncio.get_running_loop().create_future()
+        self._answer = Later()
+
+    def take(self, entries: list[tuple[int, Batch]]) -> None:
+        """Take what was sorted elsewhere, and nothing of it refused."""
+        self._entries = entries
+        self._fates = [None] * len(entries)
 
     def check(self) -> None:
         """Sort every partition's records into what goes to the log and what is refused."""
@@ -111,20 +126,20 @@ class _Produce:
             self._members = {}
         self._members.setdefault(ProducerIdentity(batch.producer_id, batch.producer_epoch), []).append(number)
 
-    def begin(self) -> "asyncio.Future[ProduceResponse | None]":
+    def begin(self) -> Later | Awaitable[Response]:
         """The answer, which comes when the log has stored what it was given."""
         if self._must_add and self._members:
-            return asyncio.ensure_future(self._add_and_append(self._members))
+            return self._add_and_append(self._members)
         self._append()
         return self._answer
 
     def _append(self) -> None:
         if self._entries:
-            self._call.services.log.append(self._entries).add_done_callback(self._stored)
+            self._call.services.log.append_then(self._entries, self._finish)
         else:
             self._finish([])
 
-    async def _add_and_append(self, members: dict[ProducerIdentity, list[int]]) -> ProduceResponse | None:
+    async def _add_and_append(self, members: dict[ProducerIdentity, list[int]]) -> Response:
         """A request is of one producer, so that all of its partitions are added at once, and appended in turn."""
         (producer, numbers), *others = members.items()
         refused: BraidError | ErrorCode | None = ErrorCode.INVALID_REQUEST if others else None
@@ -138,7 +153,7 @@ class _Produce:
         if refused is not None:
             self._refuse({number for each in members.values() for number in each}, refused)
             self._append()
-        return await self._answer
+        return await self._answer.wait()
 
     def _append_in_turn(self) -> None:
         """A partition takes any first sequence of a producer that it does not know. Here that would hide that an
@@ -167,30 +182,35 @@ class _Produce:
                     kept.append(entry)
         self._entries = kept
 
-    def _stored(self, appended: "asyncio.Future[list[AppendResult]]") -> None:
-        if not self._answer.done():
-            self._finish(appended.result())
-
     def _finish(self, results: list[AppendResult]) -> None:
+        try:
+            self._answer.tell(self._told(results))
+        except Exception as error:  # goes to the connection; the log, from inside of which this comes, goes on
+            self._answer.fail(error)
+
+    def _told(self, results: list[AppendResult]) -> ProduceResponse | None:
+        """Raises CloseConnection where something was refused of what wants no answer."""
+        response = self.count_and_answer(results)
+        if self._call.request.acks != 0:
+            return response
+        self._check_silently(results)
+        return None
+
+    def count_and_answer(self, results: list[AppendResult]) -> ProduceResponse:
         tally = self._call.services.tally
         for (number, batch), result in zip(self._entries, results, strict=True):
             if not isinstance(result, Appended):
                 tally.refused(number, batch.record_count)
             elif not result.duplicate:
                 tally.stored(number, batch)
-        if self._call.request.acks == 0:
-            self._finish_silently(results)
-        else:
-            self._answer.set_result(self._response(results))
+        return self._response(results)
 
-    def _finish_silently(self, results: list[AppendResult]) -> None:
+    def _check_silently(self, results: list[AppendResult]) -> None:
         refused = next((fate for fate in self._fates if fate is not None), None) or next(
             (result for result in results if isinstance(result, BraidError)), None
         )
-        if refused is None:
-            self._answer.set_result(None)
-        else:
-            self._answer.set_exception(CloseConnection(f"records sent without wanting an answer: {refused!r}"))
+        if refused is not None:
+            raise CloseConnection(f"records sent without wanting an answer: {refused!r}")
 
     def _response(self, results: list[AppendResult]) -> ProduceResponse:
         fates = iter(self._fates)
