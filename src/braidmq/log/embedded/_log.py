@@ -237,6 +237,7 @@ class EmbeddedLog:
             job, everything = item
             job.run()
             self._loop.call_soon_threadsafe(self._flushed, job, everything)
+            del item, job  # partitions of it may be deleted before the next one comes
 
     def _flushed(self, job: FlushJob, everything: bool) -> None:
         self._flushing = False
