@@ -5,7 +5,6 @@ once would not wait for it.
 """
 
 import asyncio
-import contextlib
 import importlib
 import ssl
 import subprocess
@@ -54,7 +53,7 @@ class RocketMQGrpcListener:
         self._opening = asyncio.Lock()
         self._securing = asyncio.Lock()
         self._addresses: list[Address] = []
-        self._warming: asyncio.Task[None] | None = None
+        self._warming: asyncio.Task[GrpcServer] | None = None
 
     async def start(self) -> tuple[Address, ...]:
         if self._make_tls is not None and self._tls_at_once:
@@ -65,14 +64,8 @@ class RocketMQGrpcListener:
         for sockets, _ in bound:
             self._addresses += bound_addresses(sockets)
             self._front.start(sockets)
-        self._warming = asyncio.create_task(self._warm(), name="rocketmq_grpc warms up")
+        self._warming = asyncio.create_task(self._made_server(), name="rocketmq_grpc warms up")
         return tuple(self._addresses)
-
-    async def _warm(self) -> None:
-        await self._made_server()
-        if self._make_tls is not None:
-            with contextlib.suppress(ListenFailed):  # told to the first client who wants it
-                await self._own_tls()
 
     async def _connection(self) -> "GrpcConnection":
         """For a new connection."""
