@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import inspect
+import weakref
 from collections.abc import Callable
 from uuid import uuid4
 
@@ -70,6 +71,29 @@ def held(number: int) -> list[object]:
     gc.collect()
     kinds = (PartitionLog, MemoryPartition)
     return [each for each in gc.get_objects() if isinstance(each, kinds) and each.number == number]
+
+
+class Ear:
+    """Holds the watch that it listens to."""
+
+    def __init__(self, under_test: LogUnderTest, number: int) -> None:
+        self.watch = under_test.log.watch([number], self.hear)
+
+    def hear(self, number: int) -> None: ...
+
+
+async def test_who_has_heard_enough_goes_at_once(under_test: LogUnderTest) -> None:
+    """Without waiting for the collector: there is one for every fetch that has to wait."""
+    (number,) = (await under_test.make_topic()).partition_numbers
+    ear = Ear(under_test, number)
+    ear.watch.cancel()
+    gone = weakref.ref(ear)
+    gc.disable()
+    try:
+        del ear
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 async def test_a_wait_ends_with_its_partition(under_test: LogUnderTest) -> None:

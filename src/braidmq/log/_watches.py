@@ -26,6 +26,10 @@ def wake(partition: Watched, number: int) -> None:
             watch.on_data(number)
 
 
+def _nobody(_: int) -> None:
+    """Nothing is told any more."""
+
+
 class PartitionWatch:
     """Implements the port's `Watch`. Of the log's `partitions` it knows the numbers of those it watches: they would not
     go when they are deleted, if whoever watches for long held on to them."""
@@ -44,6 +48,7 @@ class PartitionWatch:
             if (partition := self._partitions.get(number)) is not None:
                 self._end(partition)
         self._numbers = ()
+        self.on_data = _nobody  # who hears usually holds the watch: they would be a circle
 
     def _begin(self, partition: Watched) -> None:
         watchers = partition.watchers
