@@ -147,6 +147,15 @@ def test_the_first_message_says_whether_all_belong_to_a_test(codec: ModuleType, 
     assert found.is_pressure is (mark == b"true")
 
 
+@pytest.mark.parametrize("born", [b"0", b"1", b"1690000000123", b"999999999999999999"])
+def test_messages_that_came_to_their_topic_later_have_both_times(codec: ModuleType, born: bytes) -> None:
+    batches = log_of([sent(b"a", ("TAGS", b"x"), (BORN_HEADER, born), ("UNIQ_KEY", b"1")), sent(b"b")])
+    found = reading(codec)
+    assert found.take(data_of(batches))
+    assert found.body == b"".join(in_general(record) for record in records_of(batches, 40))
+    assert found.times == [1_700_000_000_000] * 2
+
+
 def test_a_message_that_names_a_cluster_is_given_no_other(codec: ModuleType) -> None:
     batches = log_of([sent(b"a", ("CLUSTER", b"another"))])
     found = reading(codec)
@@ -168,7 +177,12 @@ def test_a_message_that_names_a_cluster_is_given_no_other(codec: ModuleType) -> 
         sent(b"", ("", b"x")),
         sent(b"", ("twice", b"1"), ("twice", b"2")),
         sent(b"", (ATTEMPT_HEADER, b"1")),
-        sent(b"", (BORN_HEADER, b"1")),
+        sent(b"", (BORN_HEADER, b"")),
+        sent(b"", (BORN_HEADER, b"-1")),
+        sent(b"", (BORN_HEADER, b"007")),
+        sent(b"", (BORN_HEADER, b"12 ")),
+        sent(b"", (BORN_HEADER, b"1"), (BORN_HEADER, b"2")),
+        sent(b"", (BORN_HEADER, b"9223372036854775808")),
         sent(b"", ("sep\x01arator", b"x")),
         sent(b"", ("name", b"sep\x02arator")),
         sent(b"", ("bytes", b"\xff\xfe")),

@@ -198,6 +198,7 @@ cdef class Deliveries:
         """One message; False, and nothing written, for one that is not as expected."""
         cdef const uint8_t *own = NULL
         cdef bint has_keys = False, is_pressure = False
+        cdef int64_t born = -1  # of one that came to its topic later than it was sent
         cdef Py_ssize_t properties = 0, begin = self.used, at, size
         cdef int nth
         cdef Header *header
@@ -210,8 +211,13 @@ cdef class Deliveries:
                 continue
             if header.value.data == NULL or not header.name.size or is_there(record, nth):
                 return False
-            if is_text(&header.name, ATTEMPT) or is_text(&header.name, BORN):
+            if is_text(&header.name, ATTEMPT):
                 return False
+            if is_text(&header.name, BORN):
+                born = number_in(&header.value)
+                if born < 0:
+                    return False
+                continue
             if is_text(&header.name, KEYS) or is_text(&header.name, SHARDING_KEY):
                 has_keys = True
             if not is_property(&header.name) or not is_property(&header.value):
@@ -225,7 +231,7 @@ cdef class Deliveries:
         at = begin + size
         for nth in range(record.count):
             header = &record.headers[nth]
-            if not is_text(&header.name, OWN):
+            if not is_text(&header.name, OWN) and not is_text(&header.name, BORN):
                 at = self.put_property(at, header)
         if not self.has_cluster(begin + size, at):
             at = self.put(at, <const uint8_t *> PyBytes_AS_STRING(self.added), PyBytes_GET_SIZE(self.added))
@@ -233,6 +239,9 @@ cdef class Deliveries:
         if properties > PROPERTIES_MAX:
             return False
         self.write_fixed(self.written + begin, record, own, size + properties)
+        if born >= 0:
+            write64(self.written + begin + 40, born)
+            write64(self.written + begin + 56, record.time)
         self.put(begin + FIXED_BYTES, record.value.data, record.value.size)
         at = begin + FIXED_BYTES + record.value.size
         self.written[at] = <uint8_t> PyBytes_GET_SIZE(self.topic)
@@ -293,6 +302,19 @@ cdef class Deliveries:
                 return True
             at += 1
         return False
+
+
+cdef int64_t number_in(Text *text) noexcept nogil:
+    """A number in decimal digits; -1 where it is none, or written in an unusual way."""
+    cdef int64_t number = 0
+    cdef Py_ssize_t at
+    if not 1 <= text.size <= 18 or (text.size > 1 and text.data[0] == 48):
+        return -1
+    for at in range(text.size):
+        if not 48 <= text.data[at] <= 57:
+            return -1
+        number = 10 * number + text.data[at] - 48
+    return number
 
 
 cdef bint read_record(
