@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 from uuid import UUID, uuid4
 
@@ -60,12 +60,15 @@ class MemoryRows(Generic[RowT]):
         rows_max: int,
         bytes_max: int,
         for_others: bool = False,
+        without: Sequence[UUID] = (),
     ) -> tuple[list[RowT], int]:
         claimed: list[RowT] = []
         taken: set[UUID] = set()
 
         def work() -> None:
             self.claims += 1
+            for each in without:
+                self.by_id.pop(each, None)
             due = sorted((row.wake_ms, row.id) for row in self.by_id.values() if row.wake_ms <= now_ms)
             left = bytes_max
             for _, each in due[:rows_max]:
@@ -79,6 +82,8 @@ class MemoryRows(Generic[RowT]):
                 else:
                     claimed.extend(self._change([each], change))
 
+        if without and self.deletes_fail:
+            raise StoreFailed("as the test wants it")
         await self.write(work)
         left_ms = (row.wake_ms for row in self.by_id.values() if row.id not in taken)
         return claimed, min(left_ms, default=NEVER_MS)

@@ -10,6 +10,7 @@ import asyncio
 import random
 import struct
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Final, NamedTuple, Protocol, cast
 from uuid import UUID
 
@@ -21,7 +22,16 @@ from braidmq.core.loads import Loaded, loaded_packed, partition_for, partition_o
 from braidmq.log import Appended, AppendResult, Log
 from braidmq.model import BORN_HEADER, ID_HEADER, BraidError, Half, Message, Topic, TopicKind
 from braidmq.model.errors import DamagedLog, InvalidBatch, OffsetOutOfRange, UnknownPartition, UnknownTopic
-from braidmq.records import Batch, Packed, batch_messages, batches_in, packed_content, read_records, unpacked
+from braidmq.records import (
+    Batch,
+    Packed,
+    batch_messages,
+    batches_in,
+    key_of_content,
+    packed_content,
+    read_records,
+    unpacked,
+)
 
 READ_BYTES: Final = 1 << 20
 _OVERHEAD_BYTES: Final = 128
@@ -128,7 +138,23 @@ class Delivery:
 
     async def deliver(self, parcels: Sequence[Parcel]) -> list[Fate]:
         """One fate for each parcel, in order."""
-        return [await fate for fate in [self.deliver_one(parcel) for parcel in parcels]]
+        if not parcels:
+            return []
+        fates: list[Fate | None] = [None] * len(parcels)
+        left = len(parcels)
+        all_known: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def tell(place: int, told: Sequence[Fate]) -> None:
+            nonlocal left
+            fates[place] = told[0]
+            left -= 1
+            if not left and not all_known.done():
+                all_known.set_result(None)
+
+        for place, parcel in enumerate(parcels):
+            self.put(parcel.topic_id, parcel.partition, (parcel.content,), partial(tell, place))
+        await all_known
+        return cast("list[Fate]", fates)
 
     def deliver_one(self, parcel: Parcel) -> "asyncio.Future[Fate]":
         """The fate of one parcel, which goes with all others of this turn."""
@@ -242,12 +268,10 @@ class Delivery:
         count = len(topic.partition_numbers)
         if wanted >= 0:
             return wanted % count
-        message = unpack(contents[0])
         if topic.kind is TopicKind.PRIORITY:
-            return partition_of_priority(message, count)
-        if message.key is None:
-            return self._draw(count)
-        return partition_for(message.key, count)
+            return partition_of_priority(unpack(contents[0]), count)
+        key = key_of_content(_record_content(contents[0]))
+        return self._draw(count) if key is None else partition_for(key, count)
 
 
 def with_id(message: Message, id: str) -> Message:

@@ -55,10 +55,26 @@ class DeferredRows(Generic[RowT]):
         self._changing = [column.name for column in table.c if column.name != "id"]
         self._updates: dict[tuple[str, ...], sa.Update] = {}
         names = [column.name for column in table.c]
+        self._names = tuple(names)
         self._taken = attrgetter(*names)
         self._told_otherwise = [(at, name) for at, name in enumerate(names) if name in (*_BYTES_COLUMNS, "state")]
         self._insert = Bulk(sa.insert(table), table.c)
         self._removal = Bulk(sa.delete(table).where(table.c.id == sa.bindparam("of_id")), (table.c.id,))
+        order = (table.c.wake_ms, table.c.id)
+        is_due = table.c.wake_ms <= sa.bindparam("now_ms")
+        most = sa.bindparam("rows_max", type_=sa.Integer)
+        self._due = sa.select(table).where(is_due).order_by(*order).limit(most)
+        self._due_ids = (
+            sa.select(table.c.id, table.c.size_bytes)
+            .where(is_due)
+            .order_by(*order)
+            .limit(most)
+            .with_for_update(skip_locked=True)
+        )
+        self._first_wake = sa.select(table.c.wake_ms).order_by(*order).limit(1)
+        self._wake_behind = self._first_wake.where(
+            sa.tuple_(*order) > sa.tuple_(sa.bindparam("wake_ms"), sa.bindparam("of_id", type_=sa.Uuid))
+        )
 
     async def add(self, row: RowT) -> None:
         await self._adding.put(row)
@@ -88,19 +104,23 @@ class DeferredRows(Generic[RowT]):
         rows_max: int,
         bytes_max: int,
         for_others: bool = False,
+        without: Sequence[UUID] = (),
     ) -> tuple[list[RowT], int]:
         """Change rows whose time has come, the oldest first: so many, and of contents so much, but at least one. The
-        rows as they are now, in order, and when the next is to be looked at behind them.
+        rows as they are now, in order, and when the next is to be looked at behind them. Before that, the rows
+        `without` which it is to be are deleted.
 
         Rows that another node is claiming at this moment are passed over, not waited for. A change that is made only
         `for_others` to see, by a caller who knows it without the row, is not written where there are no others.
         """
         is_written = self._store.is_shared or not for_others
+        gone = [(each,) for each in without]
 
         def work(connection: sa.Connection) -> tuple[list[RowT], int]:
-            due = self._due_ids(connection, now_ms, rows_max, bytes_max)
-            by_id = {row.id: row for row in self._rows(connection, due)}
-            rows = [by_id[each] for each in due]
+            if gone:
+                self._removal.execute(connection, gone)
+            find = self._due_locked if self._store.is_shared else self._due_streamed
+            rows = find(connection, {"now_ms": now_ms, "rows_max": rows_max}, bytes_max)
             if is_written:
                 return self._change(connection, rows, change), self._next_wake_ms(connection)
             changed = [new for row in rows if (new := change(row)) is not None]
@@ -163,30 +183,35 @@ class DeferredRows(Generic[RowT]):
         return known
 
     def _next_wake_ms(self, connection: sa.Connection, behind: RowT | None = None) -> int:
-        columns = self._table.c
-        order = sa.tuple_(columns.wake_ms, columns.id)
-        first = sa.select(columns.wake_ms).order_by(columns.wake_ms, columns.id).limit(1)
-        if behind is not None:
-            first = first.where(order > (behind.wake_ms, behind.id))
-        found = connection.execute(first).scalar_one_or_none()
+        if behind is None:
+            found = connection.execute(self._first_wake).scalar_one_or_none()
+        else:
+            place = {"wake_ms": behind.wake_ms, "of_id": behind.id}
+            found = connection.execute(self._wake_behind, place).scalar_one_or_none()
         return NEVER_MS if found is None else int(found)
 
-    def _due_ids(self, connection: sa.Connection, now_ms: int, rows_max: int, bytes_max: int) -> list[UUID]:
-        columns = self._table.c
-        due = (
-            sa.select(columns.id, columns.size_bytes)
-            .where(columns.wake_ms <= now_ms)
-            .order_by(columns.wake_ms, columns.id)
-            .limit(rows_max)
-            .with_for_update(skip_locked=True)
-        )
+    def _due_streamed(self, connection: sa.Connection, asked: dict[str, int], bytes_max: int) -> list[RowT]:
+        """In one statement, of which no more is read than is taken: the database is in this process."""
+        taken: list[RowT] = []
+        with connection.execute(self._due, asked) as due:
+            for found in due:
+                row = self._row(found)
+                bytes_max -= row.size_bytes
+                if bytes_max < 0 and taken:
+                    break
+                taken.append(row)
+        return taken
+
+    def _due_locked(self, connection: sa.Connection, asked: dict[str, int], bytes_max: int) -> list[RowT]:
+        """First which, then what is in them: a server sends all that a statement finds."""
         taken: list[UUID] = []
-        for found in connection.execute(due):
+        for found in connection.execute(self._due_ids, asked):
             bytes_max -= found.size_bytes
             if bytes_max < 0 and taken:
                 break
             taken.append(found.id)
-        return taken
+        by_id = {row.id: row for row in self._rows(connection, taken)}
+        return [by_id[each] for each in taken]
 
     def _rows(self, connection: sa.Connection, ids: Sequence[UUID], *, lock: bool = False) -> list[RowT]:
         if not ids:
@@ -230,7 +255,8 @@ class DeferredRows(Generic[RowT]):
         return [self._row(found) for found in connection.execute(chosen.order_by(columns.id).limit(page.limit))]
 
     def _row(self, found: sa.Row[Any]) -> RowT:
-        values = dict(zip(found._fields, found, strict=True))
+        names = self._names if len(found) == len(self._names) else found._fields
+        values = dict(zip(names, found, strict=True))
         for name in _BYTES_COLUMNS:
             if name in values:
                 values[name] = values[name].decode()

@@ -86,6 +86,16 @@ async def test_a_claim_for_others_to_see_is_written_only_where_there_are_others(
     assert (await rows.claim(20, taken, **MANY, for_others=True))[1] == 30
 
 
+async def test_what_is_over_goes_with_the_next_claim_and_is_not_claimed_again(store: Store) -> None:
+    rows = TimerRows(store)
+    for due_ms in (10, 20, 30):
+        await rows.add(timer(due_ms))
+    first, _ = await rows.claim(20, taken, rows_max=1, bytes_max=1 << 20, for_others=True)
+    second, next_ms = await rows.claim(20, taken, **MANY, for_others=True, without=[row.id for row in first])
+    assert ([row.due_ms for row in second], next_ms) == ([20], 30)
+    assert await rows.find(first[0].id) is None
+
+
 async def test_a_claim_is_bounded_in_rows_and_bytes_but_always_takes_one(store: Store) -> None:
     rows = TimerRows(store)
     for due_ms in range(10):

@@ -132,6 +132,22 @@ async def test_many_at_once_share_appends_and_come_in_order(place: Place, topic:
     assert log_of(place).batches == 2
 
 
+async def test_messages_that_fall_due_one_after_the_other_share_turns(place: Place, topic: Topic) -> None:
+    for number in range(100):
+        await delay(place, topic, b"%d" % number, 1000 + number)
+    log_of(place).appends = 0
+    for _ in range(115):
+        await place.clock.advance(10)
+    assert place.bodies(topic) == [b"%d" % number for number in range(100)]
+    assert log_of(place).appends <= 4
+
+
+async def test_a_message_that_falls_due_alone_does_not_wait_for_others(place: Place, topic: Topic) -> None:
+    await delay(place, topic, b"alone", 1000)
+    await place.clock.advance(1000)
+    assert place.bodies(topic) == [b"alone"]
+
+
 async def test_what_does_not_fit_one_batch_of_the_topic_goes_in_several(place: Place) -> None:
     topic = await place.topics.make("small", max_message_bytes="1000")
     for _ in range(10):

@@ -5,16 +5,20 @@ from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatch as KafkaBatch
 
 from braidmq.model import Message
+from braidmq.model.errors import InvalidBatch
 from braidmq.records import (
     Codec,
     Record,
     batch_messages,
     build_batch,
+    key_of_content,
     message_record,
     messages_of,
+    packed_content,
     read_records,
     record_message,
     split_batches,
+    unpacked,
 )
 from unit.records.strategies import BYTES, HEADERS, TIMES, records
 
@@ -63,6 +67,21 @@ def test_a_batch_of_messages_is_the_batch_of_their_records(messages: list[Messag
 def test_a_record_becomes_a_message_and_the_same_record_again(listed: list[Record]) -> None:
     again = [message_record(message, message.offset) for message in messages_of(build_batch(listed))]
     assert [record._replace(headers=list(record.headers)) for record in again] == listed
+
+
+@given(message=MESSAGES)
+def test_the_key_of_a_packed_message_is_read_without_the_rest(message: Message) -> None:
+    content = packed_content(message)
+    assert key_of_content(content) == message.key == unpacked(content).key
+
+
+@given(content=st.one_of(st.binary(max_size=12), st.sampled_from([b"", b"\xff" * 9, b"\x03x", b"\x7f"])))
+def test_a_key_of_any_bytes_lies_within_them_or_is_refused(content: bytes) -> None:
+    try:
+        key = key_of_content(content)
+    except InvalidBatch:
+        return
+    assert content.startswith(b"\x01") if key is None else key in content
 
 
 def test_a_kafka_consumer_sees_the_words_of_a_rocketmq_producer() -> None:

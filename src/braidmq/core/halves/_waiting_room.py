@@ -352,11 +352,12 @@ class WaitingRoom:
         rows_max: int,
         bytes_max: int,
         for_others: bool = False,
+        without: Sequence[UUID] = (),
     ) -> tuple[list[Half], int]:
         due = [half.id for halves in (self._open, self._moving) for half in halves.values() if half.wake_ms <= now_ms]
         await self._settle(due)
         claimed, next_ms = await self._rows.claim(
-            now_ms, change, rows_max=rows_max, bytes_max=bytes_max, for_others=for_others
+            now_ms, change, rows_max=rows_max, bytes_max=bytes_max, for_others=for_others, without=without
         )
         return claimed, min(next_ms, self._next_wake_ms)
 

@@ -38,6 +38,7 @@ from braidmq.model.errors import (
     LogClosed,
     StorageFailed,
     StorageFull,
+    StoreFailed,
     TooLateToRecall,
     UnknownPartition,
     UnknownTimer,
@@ -47,6 +48,8 @@ from braidmq.model.saying import say
 from braidmq.store import Page
 
 DELAY_MAX_MS: Final = 40 * 24 * 60 * 60 * 1000
+PACE_MS: Final = 40
+"""How far apart turns are while messages fall due all the time. One that comes due alone does not wait."""
 ID_TIME_MAX_MS: Final = (1 << 47) - 1
 """The latest time that an id can begin with."""
 
@@ -83,11 +86,11 @@ class Timers:
         self.delay_max_ms = delay_max_ms
         self._tracer = tracer
         self._ids = Ids(draw)
-        self._alarm = Alarm("timers", clock, rows, self._turn)
+        self._alarm = Alarm("timers", clock, rows, self._turn, pace_ms=PACE_MS)
         self._in_hand: set[UUID] = set()
         """Those that are being delivered, and can no longer be taken back."""
         self._appended: list[UUID] = []
-        """Those in their topics whose rows could not be removed yet; nothing is claimed before they are."""
+        """Those in their topics whose rows are not removed yet; nothing is claimed before they are."""
         self._counts = {"added": 0, "delivered": 0, "recalled": 0, "cancelled": 0, "parked": 0, "put_off": 0}
 
     async def start(self) -> None:
@@ -98,6 +101,10 @@ class Timers:
     async def close(self) -> None:
         """Ends the deliveries that are under way; the rest waits for the next start."""
         await self._alarm.close()
+        try:
+            await self._forget_appended()
+        except StoreFailed as error:  # the next start delivers them once more, with the same ids
+            _logger.warning("timers_not_forgotten", count=len(self._appended), reason=error.message)
 
     # For publishers.
 
@@ -280,16 +287,19 @@ class Timers:
     # Delivering.
 
     async def _turn(self) -> int:
-        """Deliver what is due, so much at a time; when to come again."""
-        await self._forget_appended()
+        """Deliver what is due, so much at a time; when to come again. The rows of what was appended are removed with
+        the next claim, where that comes soon: one transaction for both."""
         now_ms = self._clock.now_ms()
         claim = partial(self._claimed, wake_ms=now_ms + LEASE_MS)
         try:
             claimed, next_ms = await self._rows.claim(
-                now_ms, claim, rows_max=TURN_ROWS, bytes_max=TURN_BYTES, for_others=True
+                now_ms, claim, rows_max=TURN_ROWS, bytes_max=TURN_BYTES, for_others=True, without=self._appended
             )
+            self._appended.clear()
             if claimed:
                 await self._deliver(claimed)
+            if next_ms > self._clock.now_ms() + PACE_MS:
+                await self._forget_appended()
         finally:
             self._in_hand = set(self._appended)
         return next_ms
@@ -309,7 +319,6 @@ class Timers:
             else:
                 changed[timer.id] = self._refused(timer, fate)
         self._counts["delivered"] += len(self._appended)
-        await self._forget_appended()
         if changed:
             await self._rows.revise(changed, lambda timer: changed[timer.id])
             self._tell_changed(changed)
