@@ -22,6 +22,9 @@ LOOK_MS = 10_000
 RETRY_MS = 1_000
 """How long after a failure of the store it is tried again."""
 REST_MAX_MS = 50
+EASE = 4
+EASE_MAX_MS = 80
+"""How many times as long as a turn took it rests, and how long at most, where rows fall due all the time."""
 LATE_MS = 500
 """Rows that have waited so long beyond their time come before the rest of the node."""
 TURN_BYTES = 8 << 20
@@ -49,8 +52,8 @@ class Waking(Protocol):
 class Alarm:
     """Calls `turn` whenever rows are due; it says when it is to be called next, and may be told by others.
 
-    A turn that raises a BraidError is tried again after a pause. Turns are `pace_ms` apart while rows fall due all the
-    time: most of what a turn costs is the same for one row and for a hundred.
+    A turn that raises a BraidError is tried again after a pause. While rows fall due all the time, it rests `pace_ms`
+    between turns, and longer where they are long: most of what a turn costs is the same for one row and for a hundred.
     """
 
     def __init__(
@@ -120,8 +123,11 @@ class Alarm:
     async def _rest(self, worked_ms: float, *, is_backlog: bool) -> None:
         """Between turns the rest of the node has its time, too, and rows come together: less the later they are."""
         await asyncio.sleep(0)
-        wanted_ms = worked_ms / 2 if is_backlog else self._pace_ms - worked_ms
-        rest_ms = min(wanted_ms, REST_MAX_MS) * (1 - self.behind_ms / LATE_MS)
+        if is_backlog:
+            rest_ms = min(worked_ms / 2, REST_MAX_MS)
+        else:
+            rest_ms = min(self._pace_ms + worked_ms * EASE, EASE_MAX_MS) if self._pace_ms else 0
+        rest_ms *= 1 - self.behind_ms / LATE_MS
         if rest_ms > 0:
             await self._wait(rest_ms)
 

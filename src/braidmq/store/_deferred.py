@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from braidmq.model import NEVER_MS, Half, HalfState, Timer
 from braidmq.store import _tables as tables
-from braidmq.store._bulk import Bulk
+from braidmq.store._bulk import Bulk, Removal, Streamed
 from braidmq.store._database import Work
 from braidmq.store._gathering import Gathering
 from braidmq.store._store import Store
@@ -56,14 +56,15 @@ class DeferredRows(Generic[RowT]):
         self._updates: dict[tuple[str, ...], sa.Update] = {}
         names = [column.name for column in table.c]
         self._names = tuple(names)
+        self._names_but_content = tuple(name for name in names if name != "content")
         self._taken = attrgetter(*names)
         self._told_otherwise = [(at, name) for at, name in enumerate(names) if name in (*_BYTES_COLUMNS, "state")]
         self._insert = Bulk(sa.insert(table), table.c)
-        self._removal = Bulk(sa.delete(table).where(table.c.id == sa.bindparam("of_id")), (table.c.id,))
+        self._removal = Removal(table)
         order = (table.c.wake_ms, table.c.id)
         is_due = table.c.wake_ms <= sa.bindparam("now_ms")
         most = sa.bindparam("rows_max", type_=sa.Integer)
-        self._due = sa.select(table).where(is_due).order_by(*order).limit(most)
+        self._due = Streamed(table, is_due, order)
         self._due_ids = (
             sa.select(table.c.id, table.c.size_bytes)
             .where(is_due)
@@ -107,20 +108,20 @@ class DeferredRows(Generic[RowT]):
         without: Sequence[UUID] = (),
     ) -> tuple[list[RowT], int]:
         """Change rows whose time has come, the oldest first: so many, and of contents so much, but at least one. The
-        rows as they are now, in order, and when the next is to be looked at behind them. Before that, the rows
-        `without` which it is to be are deleted.
+        rows as they are now, in order, and when the next is to be looked at behind them. The rows
+        `without` are deleted first, in the same transaction.
 
         Rows that another node is claiming at this moment are passed over, not waited for. A change that is made only
         `for_others` to see, by a caller who knows it without the row, is not written where there are no others.
         """
         is_written = self._store.is_shared or not for_others
-        gone = [(each,) for each in without]
+        gone = list(without)
 
         def work(connection: sa.Connection) -> tuple[list[RowT], int]:
             if gone:
                 self._removal.execute(connection, gone)
             find = self._due_locked if self._store.is_shared else self._due_streamed
-            rows = find(connection, {"now_ms": now_ms, "rows_max": rows_max}, bytes_max)
+            rows = find(connection, now_ms, rows_max, bytes_max)
             if is_written:
                 return self._change(connection, rows, change), self._next_wake_ms(connection)
             changed = [new for row in rows if (new := change(row)) is not None]
@@ -142,7 +143,7 @@ class DeferredRows(Generic[RowT]):
         await self._deleting.put(list(ids))
 
     async def _delete(self, lots: list[list[UUID]]) -> list[None]:
-        ids = [(each,) for lot in lots for each in lot]
+        ids = [each for lot in lots for each in lot]
         if ids:
             await self._write(lambda connection: self._removal.execute(connection, ids))
         return [None] * len(lots)
@@ -190,22 +191,13 @@ class DeferredRows(Generic[RowT]):
             found = connection.execute(self._wake_behind, place).scalar_one_or_none()
         return NEVER_MS if found is None else int(found)
 
-    def _due_streamed(self, connection: sa.Connection, asked: dict[str, int], bytes_max: int) -> list[RowT]:
-        """In one statement, of which no more is read than is taken: the database is in this process."""
-        taken: list[RowT] = []
-        with connection.execute(self._due, asked) as due:
-            for found in due:
-                row = self._row(found)
-                bytes_max -= row.size_bytes
-                if bytes_max < 0 and taken:
-                    break
-                taken.append(row)
-        return taken
+    def _due_streamed(self, connection: sa.Connection, now_ms: int, rows_max: int, bytes_max: int) -> list[RowT]:
+        return [self._row(found) for found in self._due.read(connection, now_ms, rows_max, bytes_max)]
 
-    def _due_locked(self, connection: sa.Connection, asked: dict[str, int], bytes_max: int) -> list[RowT]:
+    def _due_locked(self, connection: sa.Connection, now_ms: int, rows_max: int, bytes_max: int) -> list[RowT]:
         """First which, then what is in them: a server sends all that a statement finds."""
         taken: list[UUID] = []
-        for found in connection.execute(self._due_ids, asked):
+        for found in connection.execute(self._due_ids, {"now_ms": now_ms, "rows_max": rows_max}):
             bytes_max -= found.size_bytes
             if bytes_max < 0 and taken:
                 break
@@ -254,8 +246,8 @@ class DeferredRows(Generic[RowT]):
             chosen = chosen.where(columns.wake_ms == NEVER_MS)
         return [self._row(found) for found in connection.execute(chosen.order_by(columns.id).limit(page.limit))]
 
-    def _row(self, found: sa.Row[Any]) -> RowT:
-        names = self._names if len(found) == len(self._names) else found._fields
+    def _row(self, found: Sequence[Any]) -> RowT:
+        names = self._names if len(found) == len(self._names) else self._names_but_content
         values = dict(zip(names, found, strict=True))
         for name in _BYTES_COLUMNS:
             if name in values:

@@ -15,6 +15,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from braidmq.core.deferral import (
+    EASE_MAX_MS,
     LEASE_MS,
     RETRY_MS,
     TURN_BYTES,
@@ -48,8 +49,8 @@ from braidmq.model.saying import say
 from braidmq.store import Page
 
 DELAY_MAX_MS: Final = 40 * 24 * 60 * 60 * 1000
-PACE_MS: Final = 40
-"""How far apart turns are while messages fall due all the time. One that comes due alone does not wait."""
+PACE_MS: Final = 20
+"""The rest between turns while messages fall due all the time, at least. One that comes due alone does not wait."""
 ID_TIME_MAX_MS: Final = (1 << 47) - 1
 """The latest time that an id can begin with."""
 
@@ -298,7 +299,7 @@ class Timers:
             self._appended.clear()
             if claimed:
                 await self._deliver(claimed)
-            if next_ms > self._clock.now_ms() + PACE_MS:
+            if next_ms > self._clock.now_ms() + EASE_MAX_MS:
                 await self._forget_appended()
         finally:
             self._in_hand = set(self._appended)

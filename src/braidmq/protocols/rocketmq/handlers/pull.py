@@ -63,7 +63,7 @@ def _pull(call: Call[PullMessageRequestHeader], topic: Topic, number: int, chose
     header = call.header
     is_waiting = header.sys_flag & SUSPEND_FLAG and header.suspend_timeout_millis > 0
     try:
-        if (read := _read(call, topic, number, chosen)) is not None:
+        if (read := _read(call, topic, number, chosen, header.queue_offset)) is not None:
             return read
         pulled = call.services.puller.pull_now(
             number, header.queue_offset, chosen, count_max=_count_max(call), bytes_max=_bytes_max(header)
@@ -75,16 +75,18 @@ def _pull(call: Call[PullMessageRequestHeader], topic: Topic, number: int, chose
     return _wait(call, topic, number, chosen)
 
 
-def _read(call: Call[PullMessageRequestHeader], topic: Topic, number: int, chosen: Filter) -> Answer | None:
-    """Messages that are there, and need not be read one by one; None where that found none. Raises what
-    `Puller.pull_now` raises."""
+def _read(
+    call: Call[PullMessageRequestHeader], topic: Topic, number: int, chosen: Filter, offset: int
+) -> Answer | None:
+    """Messages that are there from the offset on, and need not be read one by one; None where that found none. Raises
+    what `Puller.pull_now` raises."""
     header, services = call.header, call.services
     reading = begin_reading(
         services,
         topic.name,
         header.queue_id,
         number,
-        header.queue_offset,
+        offset,
         chosen,
         call.connection.store_host,
         count_max=_count_max(call),
@@ -124,6 +126,9 @@ async def _wait(call: Call[PullMessageRequestHeader], topic: Topic, number: int,
             async with call.connection.turn():
                 if settings := _group_settings(call.services, header.consumer_group):
                     _check_group(call, settings)  # it may have been paused since
+                if (read := _read(call, topic, number, chosen, offset)) is not None:
+                    call.reply(read)
+                    return LATER
                 pulled = await puller.pull(
                     number, offset, chosen, count_max=_count_max(call), bytes_max=_bytes_max(header)
                 )
