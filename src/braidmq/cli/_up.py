@@ -108,16 +108,21 @@ async def _first(*waiting: "asyncio.Future[Any]") -> None:
     await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
 
 
+def _tell(words: str) -> None:
+    with contextlib.suppress(OSError):  # who started it may have gone, and it must stop all the same
+        print(f"braid: {words}", file=sys.stderr, flush=True)
+
+
 def _stop_on_signals() -> "asyncio.Future[None]":
     loop = asyncio.get_running_loop()
     stop: asyncio.Future[None] = loop.create_future()
 
     def heard() -> None:
         if stop.done():
-            print("braid: left at once", file=sys.stderr, flush=True)
+            _tell("left at once")
             os._exit(_errors.INTERRUPTED)
-        print("braid: stopping (once more to leave at once)", file=sys.stderr, flush=True)
         stop.set_result(None)
+        _tell("stopping (once more to leave at once)")
 
     for number in _SIGNALS:
         loop.add_signal_handler(number, heard)

@@ -3,6 +3,8 @@
 import os
 import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -50,6 +52,21 @@ def test_a_second_signal_leaves_at_once(launch: Launch) -> None:
     assert node.wait_ended() == 130
     assert node.err.endswith("braid: left at once\n")
     assert launch().wait_ready().get("/readyz").status == 200
+
+
+def test_a_node_stops_although_nobody_hears_it_any_more(tmp_path: Path, wait_for: Callable[..., None]) -> None:
+    """Its terminal, or whatever read what it says, has gone."""
+    ready = tmp_path / "ready.json"
+    others = ["--http", "127.0.0.1:0", "--kafka", "off", "--rocketmq", "off", "--grpc", "off"]
+    command = [sys.executable, "-m", "braidmq", "up", "--data", str(tmp_path / "data"), "--ready-file", str(ready)]
+    with subprocess.Popen([*command, *others], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as node:
+        assert node.stdout is not None
+        assert node.stderr is not None
+        wait_for(ready.exists)
+        node.stdout.close()
+        node.stderr.close()
+        node.terminate()
+        assert node.wait(20) == 0
 
 
 def test_a_signal_during_the_start_ends_it_cleanly(
