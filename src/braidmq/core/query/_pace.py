@@ -6,6 +6,9 @@ from collections.abc import Callable
 from typing import Final
 
 SLICE_S: Final = 0.001
+LONG_S: Final = 0.02
+"""Nobody works longer without a breath: where more has passed, the whole process stood still, and need not make up for
+it."""
 IDLE_S: Final = 0.0003
 """A loop that comes back sooner had nothing else to do."""
 IDLE_SHARE: Final = 0.5
@@ -32,7 +35,7 @@ class Pace:
     async def breathe(self) -> None:
         """Give way to others."""
         worked_s = _now_s()
-        spent_s = worked_s - self._began_s
+        spent_s = min(worked_s - self._began_s, LONG_S)
         await asyncio.sleep(0)
         if not self._is_awaited():
             others_s = _now_s() - worked_s
