@@ -19,6 +19,7 @@ from braidmq.store._database import DRIVER_ERRORS, Work
 BUSY_TIMEOUT_MS = 10_000
 """How long a statement waits for another process that holds the file, a backup for instance."""
 CACHE_KIB = 8192
+"""How much of the file each connection keeps in memory, at most."""
 WAL_PAGES = 4000
 """How long the write-ahead log grows before its pages go to the file: those that change again and again go once."""
 

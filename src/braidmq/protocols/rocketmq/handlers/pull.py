@@ -121,12 +121,13 @@ async def _wait(call: Call[PullMessageRequestHeader], topic: Topic, number: int,
     wait_ms = header.suspend_timeout_millis if header.sys_flag & SUSPEND_FLAG else 0
     deadline = loop.time() + min(wait_ms, WAIT_MAX_MS) / 1000
     offset = header.queue_offset
+    has_waited = False  # until then, `_read` was asked already
     try:
         while True:
             async with call.connection.turn():
                 if settings := _group_settings(call.services, header.consumer_group):
                     _check_group(call, settings)  # it may have been paused since
-                if (read := _read(call, topic, number, chosen, offset)) is not None:
+                if has_waited and (read := _read(call, topic, number, chosen, offset)) is not None:
                     call.reply(read)
                     return LATER
                 pulled = await puller.pull(
@@ -137,6 +138,7 @@ async def _wait(call: Call[PullMessageRequestHeader], topic: Topic, number: int,
                     call.reply(_answer(call, topic, number, pulled))
                     return LATER
             offset = await puller.arrival(number, pulled.next_offset, chosen, wait_s=left_s)
+            has_waited = True
     except OffsetOutOfRange:
         return _moved(call, number)
 
