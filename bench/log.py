@@ -25,6 +25,7 @@ import uvloop
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from _memory import bring_in
 from report import Figure, Progress, print_figures, write_figures
 
 from braidmq.log.embedded import EmbeddedLog, LogOptions
@@ -39,17 +40,17 @@ MANY_PARTITIONS = 1024
 WRITERS = 64
 CALLS_A_TURN = 8
 READ_BYTES = MIB
+MEMORY_BESIDE_BYTES = 256 * MIB
+"""What a log may hold in memory beside the files that are written."""
 
 
 def make_batch() -> Batch:
     """16 KiB, as a producer with a usual batch size sends it."""
-    batch = build_batch([Record(index, 1_000_000 + index, None, os.urandom(1000)) for index in range(16)])
-    missing = BATCH_BYTES - batch.size_bytes
-    body = os.urandom(1000 + missing - 2)
-    return build_batch(
-        [Record(index, 1_000_000 + index, None, os.urandom(1000)) for index in range(15)]
-        + [Record(15, 1_000_015, None, body)]
-    )
+    now_ms = int(time.time() * 1000)  # what is old would be deleted
+    records = [Record(index, now_ms + index, None, os.urandom(1000)) for index in range(16)]
+    missing = BATCH_BYTES - build_batch(records).size_bytes
+    records[-1] = Record(15, now_ms + 15, None, os.urandom(1000 + missing - 2))
+    return build_batch(records)
 
 
 class Workplace:
@@ -68,10 +69,16 @@ async def open_log(folder: Path, flush: str, partitions: int) -> EmbeddedLog:
     return log
 
 
-async def warm(log: EmbeddedLog, partitions: int, batch: Batch) -> None:
-    """Every partition has its file before the clock starts: making files is not what is measured."""
+async def warm(log: EmbeddedLog, partitions: int, batch: Batch, total_bytes: int) -> None:
+    """As a log is that has been at work for a while: every partition has its file, the journal's ring its size, and the
+    machine its memory. Making files is not what is measured."""
     for _ in range(8):
         await log.append([(number, batch) for number in range(partitions)])
+    for turn in range(total_bytes // (WRITERS * batch.size_bytes)):
+        first = turn * WRITERS
+        await log.append([((first + at) % partitions, batch) for at in range(WRITERS)])
+    await log.maintain()
+    await asyncio.to_thread(bring_in, total_bytes + MEMORY_BESIDE_BYTES)
 
 
 # Appending, acknowledged from the page cache.
@@ -82,7 +89,7 @@ async def append_interval(work: Workplace, partitions: int, total_bytes: int) ->
     folder = work.fresh()
     log = await open_log(folder, "interval", partitions)
     batch = make_batch()
-    await warm(log, partitions, batch)
+    await warm(log, partitions, batch, total_bytes)
     turns = total_bytes // (CALLS_A_TURN * PARTITIONS * batch.size_bytes)
     calls = [
         [((first * PARTITIONS + at) % partitions, batch) for at in range(PARTITIONS)]
@@ -107,6 +114,7 @@ async def bare_writev(work: Workplace, total_bytes: int) -> float:
     files = [os.open(folder / str(index), os.O_RDWR | os.O_CREAT) for index in range(PARTITIONS)]
     rounds = total_bytes // (CALLS_A_TURN * PARTITIONS * len(data))
     buffers = [data] * CALLS_A_TURN
+    bring_in(total_bytes + MEMORY_BESIDE_BYTES)
     began = time.perf_counter()
     for _ in range(rounds):
         for file in files:
@@ -126,7 +134,7 @@ async def append_commit(work: Workplace, partitions: int, total_bytes: int) -> f
     folder = work.fresh()
     log = await open_log(folder, "commit", partitions)
     batch = make_batch()
-    await warm(log, partitions, batch)
+    await warm(log, partitions, batch, total_bytes)
     each = total_bytes // (WRITERS * batch.size_bytes)
 
     async def writer(first: int) -> None:
@@ -149,6 +157,7 @@ async def bare_sync(work: Workplace, total_bytes: int) -> float:
     file = os.open(folder / "bare", os.O_RDWR | os.O_CREAT)
     rounds = total_bytes // (WRITERS * len(data))
     buffers = [data] * WRITERS
+    bring_in(total_bytes + MEMORY_BESIDE_BYTES)
     began = time.perf_counter()
     for _ in range(rounds):
         os.writev(file, buffers)

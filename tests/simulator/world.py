@@ -181,7 +181,7 @@ class World:
         expected = self.expected[number]
         base = before[number]
         tail = {item.base_offset: item for item in partition.tail}
-        if base in tail and bytes(tail[base].rest) == bytes(batch.data)[PREFIX_BYTES:]:
+        if base in tail and bytes(tail[base].data)[PREFIX_BYTES:] == bytes(batch.data)[PREFIX_BYTES:]:
             expected.submitted[base] = bytes(batch.data)[PREFIX_BYTES:]
             expected.ends[base] = base + batch.last_offset_delta + 1
             before[number] = expected.ends[base]

@@ -21,10 +21,9 @@ from braidmq.log._times import first_not_older, latest_of
 from braidmq.log._watches import PartitionWatch, wait_for_data, wake
 from braidmq.model import BraidError, Topic
 from braidmq.model.errors import LogClosed, OffsetOutOfRange, UnknownPartition
-from braidmq.records import Batch, batch_prefix, parse_batch
+from braidmq.records import PREFIX_BYTES, Batch, batch_prefix, parse_batch
 
 LEADER_EPOCH = 0
-PREFIX_BYTES = 16
 PRODUCER_EXPIRY_MS = 24 * 60 * 60 * 1000
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from threading import Lock
 
-from braidmq.log.embedded._disk import Disk, File, Write, sync_one_by_one, write_one_by_one
+from braidmq.log.embedded._disk import Disk, File, Write, Written, sync_one_by_one, write_one_by_one
 
 
 class MemoryFile:
@@ -68,8 +68,8 @@ class MemoryDisk:
     def write_many(self, writes: Sequence[Write]) -> tuple[int, OSError | None]:
         return write_one_by_one(writes)
 
-    def sync_many(self, files: Sequence[File]) -> None:
-        sync_one_by_one(files)
+    def sync_many(self, written: Sequence[Written]) -> None:
+        sync_one_by_one(written)
 
     def names(self, folder: str) -> list[str]:
         return [name for name in self.files if name.startswith(f"{folder}/")]
@@ -134,8 +134,8 @@ class FaultyDisk:
     def write_many(self, writes: Sequence[Write]) -> tuple[int, OSError | None]:
         return write_one_by_one(writes)
 
-    def sync_many(self, files: Sequence[File]) -> None:
-        sync_one_by_one(files)
+    def sync_many(self, written: Sequence[Written]) -> None:
+        sync_one_by_one(written)
 
     def names(self, folder: str) -> list[str]:
         self.note("names", folder)

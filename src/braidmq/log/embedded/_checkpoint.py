@@ -7,7 +7,7 @@ writes is decided when it begins, so that the log goes on changing while it runs
 from typing import NamedTuple
 from uuid import UUID
 
-from braidmq.log.embedded._disk import Disk, File
+from braidmq.log.embedded._disk import Disk, File, Written
 from braidmq.log.embedded._engine import Engine
 from braidmq.log.embedded._health import is_full, syncing
 from braidmq.log.embedded._manifest import (
@@ -57,7 +57,13 @@ class Checkpoint:
     def run(self) -> None:
         """Raises OSError. The order is what makes it safe: data, folder, manifest, and only then the removals."""
         with syncing():
-            self._disk.sync_many([sync.file for sync in self.syncs if sync.file is not None])
+            self._disk.sync_many(
+                [
+                    Written(sync.file, sync.segment.synced_bytes, sync.size_bytes)
+                    for sync in self.syncs
+                    if sync.file is not None
+                ]
+            )
             for sync in self.syncs:
                 if sync.file is None:
                     self._open_and_sync(sync.segment)
@@ -144,8 +150,9 @@ def finish_checkpoint(engine: Engine, checkpoint: Checkpoint, error: OSError | N
     """Take note that it ran, or of why it did not: a full disk is tried again later, a failed one never."""
     for segment, _, size_bytes in checkpoint.syncs:
         segment.pins -= 1
-        if error is None and segment.size_bytes == size_bytes:
-            segment.dirty = False
+        if error is None:
+            segment.synced_bytes = size_bytes
+            segment.dirty = segment.size_bytes != size_bytes
     for segment in checkpoint.doomed:
         if not segment.pins:
             engine.files.close(segment)

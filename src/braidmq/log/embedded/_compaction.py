@@ -18,7 +18,8 @@ from braidmq.log._survivors import Survivors, is_compaction_due, may_be_compacte
 from braidmq.log.embedded._disk import Disk, File
 from braidmq.log.embedded._engine import Engine
 from braidmq.log.embedded._partition import PartitionLog
-from braidmq.log.embedded._segment import LEADER_EPOCH, Segment, StoredBatch, Unreadable, scan
+from braidmq.log.embedded._segment import Segment, StoredBatch, Unreadable, scan
+from braidmq.log.embedded._tail import LEADER_EPOCH
 from braidmq.model.errors import DamagedLog
 from braidmq.records import Batch, batch_prefix
 

@@ -5,13 +5,14 @@ A file is written at explicit positions, so that a write that failed half way is
 """
 
 import contextlib
-import ctypes
 import errno
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol, cast
+
+from braidmq.log.embedded._tail import LEADER_EPOCH, TailBatch, tail_buffers
 
 try:
     from braidmq.log.embedded import _many_files
@@ -23,8 +24,9 @@ else:
 IOVEC_MAX = min(1024, os.sysconf("SC_IOV_MAX"))
 _READ_WITHOUT_WAITING = getattr(os, "RWF_NOWAIT", None)
 _ONE_BYTE = bytearray(1)
-_RANGE_WRITE = 2
-"""SYNC_FILE_RANGE_WRITE: begin with all that is dirty, wait for nothing."""
+WRITE_OUT_BYTES = 512 * 1024
+"""How much of what is synced in the background goes to the disk at a time: a sync of the journal waits for no more than
+that, and not for as many megabytes as there are."""
 
 
 class File(Protocol):
@@ -58,11 +60,19 @@ class File(Protocol):
 
 
 class Write(NamedTuple):
-    """What is to be written to a file, from a position on."""
+    """Batches that are to be written to a file, from a position on."""
 
     file: File
-    buffers: Sequence[bytes | memoryview]
+    batches: Sequence[TailBatch]
     position: int
+
+
+class Written(NamedTuple):
+    """What was written to a file since it was last synced."""
+
+    file: File
+    begin: int
+    end: int
 
 
 class Disk(Protocol):
@@ -74,8 +84,9 @@ class Disk(Protocol):
         """One write after the other, up to the first that fails: how many were made, and why no more."""
         ...
 
-    def sync_many(self, files: Sequence[File]) -> None:
-        """What was written to any of the files is on the disk when this returns."""
+    def sync_many(self, written: Sequence[Written]) -> None:
+        """What was written to any of the files is on the disk when this returns. It is brought there little by little,
+        so that who syncs something small meanwhile need not wait for all of it."""
         ...
 
     def names(self, folder: str) -> list[str]:
@@ -107,7 +118,8 @@ class Disk(Protocol):
 
 def write_one_by_one(writes: Sequence[Write]) -> tuple[int, OSError | None]:
     """`Disk.write_many` by `File.write`."""
-    for done, (file, buffers, position) in enumerate(writes):
+    for done, (file, batches, position) in enumerate(writes):
+        buffers = tail_buffers(batches)
         try:
             file.write(buffers, position, sum(map(len, buffers)))
         except OSError as error:
@@ -115,10 +127,10 @@ def write_one_by_one(writes: Sequence[Write]) -> tuple[int, OSError | None]:
     return len(writes), None
 
 
-def sync_one_by_one(files: Sequence[File]) -> None:
+def sync_one_by_one(written: Sequence[Written]) -> None:
     """`Disk.sync_many` by `File.sync`."""
-    for file in files:
-        file.sync()
+    for each in written:
+        each.file.sync()
 
 
 class RealFile:
@@ -182,11 +194,6 @@ class RealFile:
                 return True
             raise
 
-    def begin_sync(self) -> None:
-        """Let the disk begin with what was written. It says nothing, not even of errors: `sync` does."""
-        if _begin_writing is not None:
-            _begin_writing(self._descriptor, 0, 0, _RANGE_WRITE)
-
     def sync(self) -> None:
         _sync_data(self._descriptor)
 
@@ -218,18 +225,17 @@ class RealDisk:
         if not _IS_COMPILED:
             return write_one_by_one(writes)
         files = cast("Sequence[RealFile]", [write.file for write in writes])  # a disk is given files of its own
-        planned = [(file.fileno(), buffers, at) for file, (_, buffers, at) in zip(files, writes, strict=True)]
-        done, number = _many_files.write_all(planned)
+        planned = [(file.fileno(), batches, at) for file, (_, batches, at) in zip(files, writes, strict=True)]
+        done, number = _many_files.write_all(planned, LEADER_EPOCH)
         return done, OSError(number, os.strerror(number)) if number else None
 
-    def sync_many(self, files: Sequence[File]) -> None:
-        own = cast("Sequence[RealFile]", files)
+    def sync_many(self, written: Sequence[Written]) -> None:
         if not _IS_COMPILED:
-            for file in own:
-                file.begin_sync()
-            sync_one_by_one(files)
+            sync_one_by_one(written)
             return
-        _, number = _many_files.sync_all([file.fileno() for file in own])
+        files = cast("Sequence[RealFile]", [each.file for each in written])
+        planned = [(file.fileno(), begin, end) for file, (_, begin, end) in zip(files, written, strict=True)]
+        _, number = _many_files.sync_all(planned, WRITE_OUT_BYTES)
         if number:
             raise OSError(number, os.strerror(number))
 
@@ -279,17 +285,6 @@ class RealDisk:
 
     def describe(self, name: str) -> str:
         return str(self._folder / name)
-
-
-def _find_begin_writing() -> Callable[[int, int, int, int], int] | None:
-    """Linux's sync_file_range, which Python does not offer by itself; None elsewhere."""
-    function = getattr(ctypes.CDLL(None), "sync_file_range", None) if sys.platform == "linux" else None
-    if function is not None:
-        function.argtypes = (ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint)
-    return function
-
-
-_begin_writing = _find_begin_writing()
 
 
 def _sync_data(descriptor: int) -> None:

@@ -22,15 +22,16 @@ from braidmq.log._port import Appended, AppendResult, GroupOffset
 from braidmq.log._producers import Producers
 from braidmq.log._watches import wake
 from braidmq.log.embedded import _journal as journal
-from braidmq.log.embedded._disk import Disk
+from braidmq.log.embedded._disk import Disk, Write
 from braidmq.log.embedded._files import OpenFiles
 from braidmq.log.embedded._flush import DIRECT_BYTES, FLUSH_BYTES, FlushJob, TailWrite, plan_write
 from braidmq.log.embedded._frames import FrameFormat
 from braidmq.log.embedded._health import DiskHealth, is_full
 from braidmq.log.embedded._manifest import Manifest, Picture
 from braidmq.log.embedded._options import LogOptions
-from braidmq.log.embedded._partition import PartitionLog, Pending, TailBatch
-from braidmq.log.embedded._segment import LEADER_EPOCH, Segment
+from braidmq.log.embedded._partition import PartitionLog, Pending
+from braidmq.log.embedded._segment import Segment
+from braidmq.log.embedded._tail import TailBatch
 from braidmq.log.embedded._turn import (
     WHOLE,
     Answer,
@@ -43,9 +44,8 @@ from braidmq.log.embedded._turn import (
 )
 from braidmq.model import BraidError, Topic
 from braidmq.model.errors import LogClosed, StorageFailed, UnknownPartition
-from braidmq.records import BATCH_OVERHEAD_BYTES, CHECKS_VIEWS, Batch, Buffer, batch_prefix
+from braidmq.records import BATCH_OVERHEAD_BYTES, CHECKS_VIEWS, Batch, Buffer
 
-PREFIX_BYTES = 16
 TURN_BYTES_MAX = 4 * 1024 * 1024
 TAIL_BYTES_MAX = 96 * 1024 * 1024
 
@@ -148,10 +148,8 @@ class Engine:
         data = batch.data
         if type(data) is not bytes:
             data = _kept(data)
-        prefix = batch_prefix(base_offset, batch.length, LEADER_EPOCH)
-        partition.tail.append(_new(TailBatch, (base_offset, prefix, memoryview(data)[PREFIX_BYTES:], size)))
+        partition.tail.append(_new(TailBatch, (base_offset, data, size)))
         partition.tail_bytes += size
-        pending.originals.append(data)
         pending.size_bytes += size
         pending.slots.append((results, len(results)))
         turn.size_bytes += size
@@ -314,9 +312,11 @@ class Engine:
         segment = write.segment
         file = write.file or self.files.open(segment, create=write.position == 0)
         self.folder_dirty = self.folder_dirty or write.position == 0
-        file.write(write.buffers, write.position, write.size_bytes)
+        _, error = self.disk.write_many([Write(file, write.batches, write.position)])
+        if error is not None:
+            raise error
         segment.touched = self.files.tick
-        write.partition.tail_written(write.batches, write.size_bytes, write.end_offset)
+        write.partition.tail_written(len(write.batches), write.size_bytes, write.end_offset)
 
     def _write_journal(self, turn: Turn, partitions: list[PartitionLog]) -> bool:
         """One frame for all of them and for the turn's notes; False when there was nothing, or it was refused."""
@@ -336,7 +336,7 @@ class Engine:
                     pending.size_bytes,
                 )
             )
-            parts += pending.originals
+            parts += [batch.data for batch in partition.tail[pending.tail_before :]]
         for note in turn.notes:
             parts += note.parts
         if not parts:
@@ -415,7 +415,7 @@ class Engine:
         for partition in chosen:
             write = plan_write(partition)
             if write is not None:
-                partition.flushing = write.batches
+                partition.flushing = len(write.batches)
                 write.segment.pins += 1
                 self.folder_dirty = self.folder_dirty or write.position == 0
                 writes.append(write)
@@ -435,7 +435,7 @@ class Engine:
                 self.files.adopt(segment, job.opened[number])
             if number < job.done:
                 segment.touched = self.files.tick
-                partition.tail_written(write.batches, write.size_bytes, write.end_offset)
+                partition.tail_written(len(write.batches), write.size_bytes, write.end_offset)
                 self.tail_bytes -= write.size_bytes
             else:
                 self.ready.add(partition)

@@ -8,8 +8,9 @@ call where that is compiled, so that the thread really runs beside the others.
 from typing import NamedTuple
 
 from braidmq.log.embedded._disk import Disk, File, Write
-from braidmq.log.embedded._partition import PartitionLog, TailBatch
+from braidmq.log.embedded._partition import PartitionLog
 from braidmq.log.embedded._segment import Segment
+from braidmq.log.embedded._tail import TailBatch
 
 FLUSH_BYTES = 128 * 1024
 """A partition with so much in its tail is due."""
@@ -23,9 +24,8 @@ class TailWrite(NamedTuple):
     partition: PartitionLog
     segment: Segment
     file: File | None
-    buffers: list[bytes | memoryview]
+    batches: list[TailBatch]
     position: int
-    batches: int
     size_bytes: int
     end_offset: int
 
@@ -36,20 +36,12 @@ def plan_write(partition: PartitionLog) -> TailWrite | None:
     count = len(partition.tail) if pending is None else pending.tail_before
     if not count:
         return None
-    batches = partition.tail[:count]
     end_offset = partition.end_offset if pending is None else pending.end_before
     size_bytes = partition.tail_bytes if pending is None else partition.tail_bytes - pending.size_bytes
     segment = partition.segments[-1]
     return TailWrite(
-        partition, segment, segment.file, tail_buffers(batches), segment.size_bytes, count, size_bytes, end_offset
+        partition, segment, segment.file, partition.tail[:count], segment.size_bytes, size_bytes, end_offset
     )
-
-
-def tail_buffers(batches: list[TailBatch]) -> list[bytes | memoryview]:
-    buffers: list[bytes | memoryview] = []
-    for batch in batches:
-        buffers += (batch.prefix, batch.rest)
-    return buffers
 
 
 class FlushJob:
@@ -75,7 +67,7 @@ class FlushJob:
                 if self._write(together):
                     self.error = error
                 return
-            together.append(Write(file, write.buffers, write.position))
+            together.append(Write(file, write.batches, write.position))
             if write.file is None and number not in self.opened:
                 is_written = self._write(together)
                 file.close()

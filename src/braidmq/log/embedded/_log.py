@@ -235,13 +235,19 @@ class EmbeddedLog:
     def _run_flushes(self) -> None:
         while (item := self._flush_queue.get()) is not None:
             job, everything = item
-            job.run()
-            self._loop.call_soon_threadsafe(self._flushed, job, everything)
+            broken: Exception | None = None
+            try:
+                job.run()
+            except Exception as error:  # for want of memory, say: nobody waits for ever, and nothing more is promised
+                broken = error
+            self._loop.call_soon_threadsafe(self._flushed, job, everything, broken)
             del item, job  # partitions of it may be deleted before the next one comes
 
-    def _flushed(self, job: FlushJob, everything: bool) -> None:
+    def _flushed(self, job: FlushJob, everything: bool, broken: Exception | None) -> None:
         self._flushing = False
         self._flush_idle.set()
+        if broken is not None:
+            self._engine.fail(broken, "the segments")
         self._finish_flush(job, everything)
         self._commit()
 
@@ -258,14 +264,14 @@ class EmbeddedLog:
 
     def _run_syncs(self) -> None:
         while (job := self._sync_queue.get()) is not None:
-            error: OSError | None = None
+            error: Exception | None = None
             try:
                 job.run()
-            except OSError as failed:
+            except Exception as failed:  # of whatever kind: what was to be synced is never acknowledged
                 error = failed
             self._loop.call_soon_threadsafe(self._synced, job, error)
 
-    def _synced(self, job: SyncJob, error: OSError | None) -> None:
+    def _synced(self, job: SyncJob, error: Exception | None) -> None:
         self._syncing = False
         if error is not None:
             self._engine.fail(error, "the journal")

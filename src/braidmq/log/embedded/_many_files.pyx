@@ -7,6 +7,7 @@ caller's business, and the first call that fails is the last.
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.errno cimport EINTR, EIO, errno
+from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 from posix.types cimport off_t
 
@@ -18,14 +19,37 @@ cdef extern from "sys/uio.h" nogil:
 
 cdef extern from *:
     """
+    #include <errno.h>
     #include <fcntl.h>
+    #include <stdint.h>
     #include <unistd.h>
 
-    /* Let the disk begin with what was written. It says nothing, not even of errors: sync_data does. */
-    static void begin_sync(int descriptor) {
+    /* Bring what was written to the disk, step by step; an error number, or 0. What the disk could not write is told
+       here and not once more by sync_data. That the system cannot do it this way is no error: sync_data can. */
+    static int write_out(int descriptor, off_t begin, off_t end, off_t step) {
     #ifdef SYNC_FILE_RANGE_WRITE
-        (void)sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);
+        for (off_t at = begin; at < end; at += step) {
+            off_t size = step < end - at ? step : end - at;
+            if (sync_file_range(descriptor, at, size,
+                    SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) != 0)
+                return errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP || errno == ESPIPE ? 0 : errno;
+        }
     #endif
+        return 0;
+    }
+
+    /* What a batch begins with, as it is stored: numbers with their largest byte first. */
+    typedef struct { unsigned char bytes[16]; } Prefix;
+
+    static void put_number(unsigned char *at, uint64_t number, int size) {
+        for (int byte = size - 1; byte >= 0; byte--, number >>= 8)
+            at[byte] = (unsigned char)number;
+    }
+
+    static void fill_prefix(Prefix *prefix, int64_t base_offset, int64_t size_bytes, int32_t leader_epoch) {
+        put_number(prefix->bytes, (uint64_t)base_offset, 8);
+        put_number(prefix->bytes + 8, (uint64_t)(size_bytes - 12), 4);  /* without the offset and itself */
+        put_number(prefix->bytes + 12, (uint64_t)leader_epoch, 4);
     }
 
     static int sync_data(int descriptor) {
@@ -36,8 +60,11 @@ cdef extern from *:
     #endif
     }
     """
-    void begin_sync(int descriptor) nogil
+    int write_out(int descriptor, off_t begin, off_t end, off_t step) nogil
     int sync_data(int descriptor) nogil
+    ctypedef struct Prefix:
+        pass
+    void fill_prefix(Prefix *prefix, int64_t base_offset, int64_t size_bytes, int32_t leader_epoch) nogil
 
 cdef enum:
     PIECES_MAX = 1024  # IOV_MAX, on Linux and macOS
@@ -49,37 +76,50 @@ cdef struct Write:
     Py_ssize_t first  # its pieces are from this one on, up to the next write's
 
 
-def write_all(list writes):
-    """Write each of (descriptor, pieces, position), one after the other.
+cdef struct Stretch:
+    int descriptor
+    off_t begin
+    off_t end
+
+
+def write_all(list writes, int leader_epoch):
+    """Write each of (descriptor, batches, position), one after the other, each batch with its offset in front.
 
     How many were written whole, and the error number of the one behind them: 0 where there is none.
     """
-    cdef Py_ssize_t count = len(writes), pieces = 0, taken = 0, number = 0, done = 0
+    cdef Py_ssize_t count = len(writes), batches = 0, taken = 0, number = 0, done = 0
     cdef int error = 0
     cdef Py_buffer *views = NULL
+    cdef Prefix *prefixes = NULL
     cdef iovec *vectors = NULL
     cdef Write *planned = NULL
-    for _, parts, _ in writes:
-        pieces += len(parts)
+    for _, several, _ in writes:
+        batches += len(several)
     try:
-        views = <Py_buffer *> malloc(max(pieces, 1) * sizeof(Py_buffer))
-        vectors = <iovec *> malloc(max(pieces, 1) * sizeof(iovec))
+        views = <Py_buffer *> malloc(max(batches, 1) * sizeof(Py_buffer))
+        prefixes = <Prefix *> malloc(max(batches, 1) * sizeof(Prefix))
+        vectors = <iovec *> malloc(max(2 * batches, 1) * sizeof(iovec))
         planned = <Write *> malloc((count + 1) * sizeof(Write))
-        if views == NULL or vectors == NULL or planned == NULL:
+        if views == NULL or prefixes == NULL or vectors == NULL or planned == NULL:
             raise MemoryError
-        for descriptor, parts, position in writes:
+        for descriptor, several, position in writes:
             planned[number].descriptor = descriptor
             planned[number].position = position
-            planned[number].first = taken
-            for part in parts:
-                if taken == pieces:
-                    raise RuntimeError("the pieces of a write changed while it was begun")
-                PyObject_GetBuffer(part, &views[taken], PyBUF_SIMPLE)
-                vectors[taken].iov_base = views[taken].buf
-                vectors[taken].iov_len = views[taken].len
+            planned[number].first = 2 * taken
+            for base_offset, data, _ in several:
+                if taken == batches:
+                    raise RuntimeError("the batches of a write changed while it was begun")
+                PyObject_GetBuffer(data, &views[taken], PyBUF_SIMPLE)
                 taken += 1
+                if views[taken - 1].len < <Py_ssize_t> sizeof(Prefix):
+                    raise ValueError("what is shorter than its offset is no batch")
+                fill_prefix(&prefixes[taken - 1], base_offset, views[taken - 1].len, leader_epoch)
+                vectors[2 * taken - 2].iov_base = &prefixes[taken - 1]
+                vectors[2 * taken - 2].iov_len = sizeof(Prefix)
+                vectors[2 * taken - 1].iov_base = <char *> views[taken - 1].buf + sizeof(Prefix)
+                vectors[2 * taken - 1].iov_len = views[taken - 1].len - sizeof(Prefix)
             number += 1
-        planned[number].first = taken
+        planned[number].first = 2 * taken
         with nogil:
             while done < count:
                 error = write_one(
@@ -95,6 +135,7 @@ def write_all(list writes):
         for number in range(taken):
             PyBuffer_Release(&views[number])
         free(views)
+        free(prefixes)
         free(vectors)
         free(planned)
     return done, error
@@ -126,24 +167,29 @@ cdef int write_one(int descriptor, iovec *pieces, Py_ssize_t count, off_t positi
             pieces.iov_len -= written
 
 
-def sync_all(list descriptors):
-    """Sync each of the files; the disk has all of them before it is waited for the first.
+def sync_all(list written, off_t step_bytes):
+    """Sync each of (descriptor, begin, end), where what is between the two is brought to the disk step by step before.
 
-    How many were synced, and the error number of the one behind them: 0 where there is none.
+    How many were synced, and the error number of what kept the others from it: 0 where there is none.
     """
-    cdef Py_ssize_t count = len(descriptors), number, done = 0
+    cdef Py_ssize_t count = len(written), number = 0, done = 0
     cdef int error = 0
-    cdef int *files = <int *> malloc(max(count, 1) * sizeof(int))
+    cdef Stretch *files = <Stretch *> malloc(max(count, 1) * sizeof(Stretch))
     if files == NULL:
         raise MemoryError
     try:
-        for number in range(count):
-            files[number] = descriptors[number]
+        for descriptor, begin, end in written:
+            files[number].descriptor = descriptor
+            files[number].begin = begin
+            files[number].end = end
+            number += 1
         with nogil:
             for number in range(count):
-                begin_sync(files[number])
-            while done < count:
-                if sync_data(files[done]) == 0:
+                error = write_out(files[number].descriptor, files[number].begin, files[number].end, step_bytes)
+                if error:
+                    break
+            while done < count and not error:
+                if sync_data(files[done].descriptor) == 0:
                     done += 1
                 elif errno != EINTR:
                     error = errno

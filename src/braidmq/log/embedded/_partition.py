@@ -9,6 +9,7 @@ from braidmq.log._producers import Producers, ProducersBefore
 from braidmq.log._watches import PartitionWatch
 from braidmq.log.embedded._manifest import Damage, PartitionSnapshot, SegmentSnapshot
 from braidmq.log.embedded._segment import Segment
+from braidmq.log.embedded._tail import TailBatch
 
 HINTS_MAX = 16
 
@@ -24,22 +25,12 @@ class Place(NamedTuple):
     position: int
 
 
-class TailBatch(NamedTuple):
-    """A batch that is in the journal or on its way there, but not in its segment yet."""
-
-    base_offset: int
-    prefix: bytes
-    rest: memoryview
-    size_bytes: int
-
-
 class Pending:
     """What the turn in hand appends to one partition, and how the partition was before, should that fail."""
 
     __slots__ = (
         "end_before",
         "latest_before_ms",
-        "originals",
         "producers_before",
         "size_bytes",
         "slots",
@@ -51,8 +42,6 @@ class Pending:
         self.tail_before = tail_length
         self.latest_before_ms = latest_ms
         self.size_bytes = 0
-        self.originals: list[bytes | memoryview] = []
-        """The batches as their producers sent them: what goes into the journal."""
         self.slots: list[Slot] = []
         self.producers_before: list[ProducersBefore] | None = None
 

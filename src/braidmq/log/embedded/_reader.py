@@ -16,11 +16,11 @@ from typing import NamedTuple
 from braidmq.log._port import Fetched, TimedOffset
 from braidmq.log._times import first_not_older, latest_of
 from braidmq.log.embedded._disk import Disk, File
-from braidmq.log.embedded._flush import tail_buffers
 from braidmq.log.embedded._index import NO_TIME, SparseIndex, load_index
 from braidmq.log.embedded._manifest import Damage
 from braidmq.log.embedded._partition import PartitionLog, Place
 from braidmq.log.embedded._segment import GLANCE, READ_AHEAD_BYTES, Segment, check_batch, scan_headers
+from braidmq.log.embedded._tail import tail_buffers
 from braidmq.model.errors import DamagedLog, OffsetOutOfRange
 from braidmq.records import BATCH_HEADER_BYTES, BATCH_OVERHEAD_BYTES, batches_in
 

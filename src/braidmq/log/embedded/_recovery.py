@@ -20,14 +20,13 @@ from braidmq.log._producers import Producers
 from braidmq.log.embedded import _journal as journal
 from braidmq.log.embedded import _manifest as manifest
 from braidmq.log.embedded._checkpoint import begin_checkpoint, finish_checkpoint
-from braidmq.log.embedded._engine import PREFIX_BYTES, Engine
+from braidmq.log.embedded._engine import Engine
 from braidmq.log.embedded._frames import HEADER_BYTES
 from braidmq.log.embedded._manifest import Damage, JournalEdit, Picture
 from braidmq.log.embedded._partition import PartitionLog
 from braidmq.log.embedded._reader import index_reaches
 from braidmq.log.embedded._segment import (
     FOLDER,
-    LEADER_EPOCH,
     Segment,
     SegmentName,
     StoredBatch,
@@ -35,8 +34,9 @@ from braidmq.log.embedded._segment import (
     scan,
     segment_name,
 )
+from braidmq.log.embedded._tail import TailBatch, tail_buffers
 from braidmq.model.errors import InvalidBatch
-from braidmq.records import Batch, batch_prefix, parse_batch
+from braidmq.records import Batch, parse_batch
 
 _offsets_decoder = msgspec.msgpack.Decoder(tuple[str, dict[int, GroupOffset | None]])
 
@@ -281,8 +281,7 @@ def _replay_batches(engine: Engine, partition: PartitionLog, entry: journal.Entr
         position += batch.size_bytes
         if base_offset >= partition.end_offset:
             segment = _segment_for_replay(engine, partition)
-            prefix = batch_prefix(base_offset, batch.length, LEADER_EPOCH)
-            stored = prefix + bytes(memoryview(batch.data)[PREFIX_BYTES:])
+            stored = b"".join(tail_buffers((TailBatch(base_offset, memoryview(batch.data), batch.size_bytes),)))
             engine.files.open(segment, create=True).write((stored,), segment.size_bytes, len(stored))
             _take_batch(partition, segment, parse_batch(stored))
         base_offset += batch.last_offset_delta + 1

@@ -10,12 +10,11 @@ from typing import NamedTuple
 
 from braidmq.log.embedded._disk import File
 from braidmq.log.embedded._index import INTERVAL_BYTES, NO_TIME, SparseIndex
+from braidmq.log.embedded._tail import LEADER_EPOCH
 from braidmq.model.errors import InvalidBatch
 from braidmq.records import BATCH_HEADER_BYTES, BATCH_OVERHEAD_BYTES, Batch, parse_batch
 
 FOLDER = "segments"
-LEADER_EPOCH = 0
-"""The only one there is on one machine."""
 SCAN_BYTES = 1024 * 1024
 GLANCE = struct.Struct(">qi4xb6xi8xq")
 """Base offset, length, magic, last offset delta, latest time: enough to step over a batch."""
@@ -40,6 +39,7 @@ class Segment:
         "number",
         "pins",
         "size_bytes",
+        "synced_bytes",
         "touched",
         "unchecked_bytes",
     )
@@ -70,6 +70,8 @@ class Segment:
         self.file: File | None = None
         self.dirty = False
         """Written since it was last synced."""
+        self.synced_bytes = size_bytes
+        """How large it was when it was last synced: where the next sync begins to write."""
         self.pins = 0
         """How many calls in other threads use the file just now."""
         self.touched = 0
