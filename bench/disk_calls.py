@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from report import Figure, Progress, print_figures, write_figures
 
-from braidmq.log.embedded._disk import RealDisk
+from braidmq.log.embedded._disk import RealDisk, Written
 
 BATCH_BYTES = 16 * 1024
 MIB = 1024 * 1024
@@ -89,8 +89,7 @@ def sync_many(folder: Path, *, begun_together: bool) -> float:
         file.write((data,), 0, len(data))
     began = time.perf_counter()
     if begun_together:
-        for file in opened:
-            file.begin_sync()
+        disk.write_out([Written(file, 0, len(data)) for file in opened], FILES_SYNCED * len(data))
     for file in opened:
         file.sync()
     took = time.perf_counter() - began

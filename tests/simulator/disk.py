@@ -11,7 +11,7 @@ import errno
 import random
 from collections.abc import Sequence
 
-from braidmq.log.embedded._disk import Write, Written, sync_one_by_one, write_one_by_one
+from braidmq.log.embedded._disk import File, Write, Written, sync_one_by_one, write_one_by_one
 
 SECTOR_BYTES = 512
 PLENTY = 1 << 40
@@ -152,8 +152,11 @@ class SimulatedDisk:
     def write_many(self, writes: Sequence[Write]) -> tuple[int, OSError | None]:
         return write_one_by_one(writes)
 
-    def sync_many(self, written: Sequence[Written]) -> None:
-        sync_one_by_one(written)
+    def write_out(self, written: Sequence[Written], ahead_bytes: int) -> None:
+        """What is synced later is written then."""
+
+    def sync_many(self, files: Sequence[File]) -> None:
+        sync_one_by_one(files)
 
     def _change(self, name: str, change: dict[str, Inode | None]) -> None:
         self._apply(self.names_now, change)

@@ -68,8 +68,11 @@ class MemoryDisk:
     def write_many(self, writes: Sequence[Write]) -> tuple[int, OSError | None]:
         return write_one_by_one(writes)
 
-    def sync_many(self, written: Sequence[Written]) -> None:
-        sync_one_by_one(written)
+    def write_out(self, written: Sequence[Written], ahead_bytes: int) -> None:
+        """What is synced later is written then."""
+
+    def sync_many(self, files: Sequence[File]) -> None:
+        sync_one_by_one(files)
 
     def names(self, folder: str) -> list[str]:
         return [name for name in self.files if name.startswith(f"{folder}/")]
@@ -134,8 +137,11 @@ class FaultyDisk:
     def write_many(self, writes: Sequence[Write]) -> tuple[int, OSError | None]:
         return write_one_by_one(writes)
 
-    def sync_many(self, written: Sequence[Written]) -> None:
-        sync_one_by_one(written)
+    def write_out(self, written: Sequence[Written], ahead_bytes: int) -> None:
+        """What is synced later is written then."""
+
+    def sync_many(self, files: Sequence[File]) -> None:
+        sync_one_by_one(files)
 
     def names(self, folder: str) -> list[str]:
         self.note("names", folder)

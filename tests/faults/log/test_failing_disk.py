@@ -7,7 +7,7 @@ for each of these calls, and that one fails.
 import asyncio
 import errno
 from collections import Counter
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
 from typing import Literal, TypeVar
 from uuid import UUID
@@ -16,7 +16,7 @@ import pytest
 
 from braidmq.log import Appended, AppendResult, GroupOffset
 from braidmq.log.embedded import EmbeddedLog, LogOptions
-from braidmq.log.embedded._disk import RealDisk
+from braidmq.log.embedded._disk import RealDisk, Write, Written
 from braidmq.model import BraidError
 from braidmq.model.errors import DamagedLog, StorageFailed
 from braidmq.records import Batch
@@ -236,3 +236,46 @@ async def test_a_disk_that_fails_under_a_reader_is_reported_to_that_reader_alone
 async def check_goes_on(log: EmbeddedLog) -> None:
     assert body(split_served((await log.read(1, 0, 1)).data, 0)[0]) == body(plain("kept"))
     assert isinstance((await log.append([(1, plain("more"))]))[0], Appended)
+
+
+@pytest.mark.parametrize("flush", ["commit", "interval"])
+async def test_a_thread_that_breaks_for_want_of_memory_leaves_nobody_waiting(tmp_path: Path, flush: Flush) -> None:
+    class Exhausted(FaultyDisk):
+        def write_many(self, writes: Sequence[Write]) -> tuple[int, OSError | None]:
+            raise MemoryError(f"none left for {len(writes)} writes")
+
+    log = await EmbeddedLog.open(
+        tmp_path, LogOptions(flush=flush, reserve_bytes=4096), disk=Exhausted(RealDisk(tmp_path))
+    )
+    await journal_synced(log)
+    async with asyncio.timeout(LIMIT_S):
+        with pytest.raises(StorageFailed):
+            await log.maintain()
+        (answer,) = await log.append([(1, plain("more"))])
+        await log.close()
+    assert isinstance(answer, StorageFailed)
+    log = await EmbeddedLog.open(tmp_path, LogOptions(flush=flush, reserve_bytes=4096))
+    await check_goes_on(log)
+    await log.close()
+
+
+async def test_what_the_disk_cannot_write_out_before_a_checkpoint_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system tells of it once, and the sync that comes later would know nothing of it."""
+    monkeypatch.setattr("braidmq.log.embedded._log.WRITE_OUT_WORTH_BYTES", 1)
+    refused = OSError(errno.EIO, "a bad block")
+
+    class Unwritable(FaultyDisk):
+        def write_out(self, written: Sequence[Written], ahead_bytes: int) -> None:
+            super().write_out(written, ahead_bytes)
+            if any(each.end > each.begin for each in written):
+                raise refused
+
+    log = await EmbeddedLog.open(tmp_path, LogOptions(reserve_bytes=4096), disk=Unwritable(RealDisk(tmp_path)))
+    await journal_synced(log)
+    async with asyncio.timeout(LIMIT_S):
+        with pytest.raises(StorageFailed, match="a bad block"):
+            await log.maintain()
+        await log.close()
+    assert isinstance(log.failure, StorageFailed)

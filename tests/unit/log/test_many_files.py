@@ -100,15 +100,25 @@ def test_what_is_no_batch_keeps_anything_from_being_written(
 
 
 def test_syncing_stops_at_the_first_file_that_cannot_be_synced(compiled: ModuleType, descriptors: list[int]) -> None:
-    for descriptor in descriptors:
-        os.pwrite(descriptor, bytes(10_000), 0)
-    assert compiled.sync_all([(descriptor, 0, 10_000) for descriptor in descriptors], 4096) == (4, 0)
-    assert compiled.sync_all([], 4096) == (0, 0)
+    assert compiled.sync_all(descriptors) == (4, 0)
+    assert compiled.sync_all([]) == (0, 0)
     closed = os.dup(descriptors[0])
     os.close(closed)
-    asked = [(descriptors[0], 0, 10_000), (closed, 0, 10_000), (descriptors[1], 0, 10_000)]
-    assert compiled.sync_all(asked, 4096) == (0, errno.EBADF)
-    assert compiled.sync_all([(each, 0, 0) for each, _, _ in asked], 4096) == (1, errno.EBADF)
+    assert compiled.sync_all([descriptors[0], closed, descriptors[1]]) == (1, errno.EBADF)
+
+
+def test_writing_out_goes_through_all_stretches_and_tells_of_the_one_that_failed(
+    compiled: ModuleType, descriptors: list[int]
+) -> None:
+    for descriptor in descriptors:
+        os.pwrite(descriptor, bytes(10_000), 0)
+    stretches = [(descriptor, number * 1000, 10_000) for number, descriptor in enumerate(descriptors)]
+    assert compiled.write_out_all(stretches, 4096, 10_000) == 0
+    assert compiled.write_out_all([(descriptors[0], 500, 500), *stretches], 4096, 4096) == 0
+    assert compiled.write_out_all([], 4096, 10_000) == 0
+    closed = os.dup(descriptors[0])
+    os.close(closed)
+    assert compiled.write_out_all([*stretches, (closed, 0, 1), *stretches], 4096, 10_000) == errno.EBADF
 
 
 def test_a_disk_tells_errors_of_many_writes_and_syncs_as_its_files_do(tmp_path: Path) -> None:
@@ -121,5 +131,7 @@ def test_a_disk_tells_errors_of_many_writes_and_syncs_as_its_files_do(tmp_path: 
     assert error.errno == errno.EBADF
     assert good.read(1000, 0) == stored(A_BATCH)
     with pytest.raises(OSError, match="Bad file descriptor"):
-        disk.sync_many([Written(good, 0, 21), Written(closed, 0, 21)])
+        disk.sync_many([good, closed])
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        disk.write_out([Written(good, 0, 21), Written(closed, 0, 21)], 4096)
     good.close()

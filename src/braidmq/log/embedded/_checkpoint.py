@@ -7,7 +7,7 @@ writes is decided when it begins, so that the log goes on changing while it runs
 from typing import NamedTuple
 from uuid import UUID
 
-from braidmq.log.embedded._disk import Disk, File, Written
+from braidmq.log.embedded._disk import Disk, Written
 from braidmq.log.embedded._engine import Engine
 from braidmq.log.embedded._health import is_full, syncing
 from braidmq.log.embedded._manifest import (
@@ -21,14 +21,19 @@ from braidmq.log.embedded._manifest import (
 from braidmq.log.embedded._segment import FOLDER, Segment
 
 MARKS_WORTH_SAVING = 64
+SYNC_AHEAD_BYTES = 2 * 1024 * 1024
+"""How much the disk is given at a time while nothing else is written to the segments."""
+WRITE_OUT_BYTES_MAX = 64 * 1024 * 1024
+"""About how much is written out in one go."""
 
 
 class _Sync(NamedTuple):
     """A segment to be synced, and how large it was when that was decided."""
 
     segment: Segment
-    file: File | None
     size_bytes: int
+    written: Written | None
+    """None where its file is not open."""
 
 
 class _Marks(NamedTuple):
@@ -37,6 +42,44 @@ class _Marks(NamedTuple):
     name: str
     block: bytes
     is_first: bool
+
+
+class WriteOut:
+    """What a checkpoint will have to sync is brought to the disk before it begins, while the log goes on writing: some
+    of it, in each of these. What came meanwhile is left to the next, or to the checkpoint."""
+
+    def __init__(self, engine: Engine, ahead_bytes: int) -> None:
+        self._disk = engine.disk
+        self._ahead_bytes = ahead_bytes
+        self._stretches: list[tuple[Segment, Written]] = []
+        self.found_bytes = 0
+        """How much there was that had not been brought to the disk."""
+        size_bytes = 0
+        for partition in engine.partitions.values():
+            for segment in partition.segments:
+                written = written_since(segment) if segment.dirty else None
+                if written is None:
+                    continue
+                self.found_bytes += written.end - written.begin
+                if size_bytes < WRITE_OUT_BYTES_MAX and written.end > written.begin:
+                    size_bytes += written.end - written.begin
+                    segment.pins += 1
+                    self._stretches.append((segment, written))
+
+    def run(self) -> None:
+        """Raises OSError where the disk could not write: it may not say so again."""
+        with syncing():
+            self._disk.write_out([written for _, written in self._stretches], self._ahead_bytes)
+
+    def finish(self) -> None:
+        for segment, written in self._stretches:
+            segment.pins -= 1
+            segment.written_out_bytes = written.end
+
+
+def written_since(segment: Segment) -> Written | None:
+    """What the disk has not been given yet; None where the file is not open."""
+    return None if segment.file is None else Written(segment.file, segment.written_out_bytes, segment.size_bytes)
 
 
 class Checkpoint:
@@ -57,15 +100,12 @@ class Checkpoint:
     def run(self) -> None:
         """Raises OSError. The order is what makes it safe: data, folder, manifest, and only then the removals."""
         with syncing():
-            self._disk.sync_many(
-                [
-                    Written(sync.file, sync.segment.synced_bytes, sync.size_bytes)
-                    for sync in self.syncs
-                    if sync.file is not None
-                ]
-            )
+            opened = [sync.written for sync in self.syncs if sync.written is not None]
+            # All blocks are given out before the first sync waits for the file system to note them.
+            self._disk.write_out(opened, SYNC_AHEAD_BYTES)
+            self._disk.sync_many([written.file for written in opened])
             for sync in self.syncs:
-                if sync.file is None:
+                if sync.written is None:
                     self._open_and_sync(sync.segment)
             if self.sync_folder:
                 self._disk.sync_folder(FOLDER)
@@ -131,7 +171,7 @@ def _plan_segment(checkpoint: Checkpoint, segment: Segment, *, save_marks: bool)
     if not segment.dirty:
         return
     segment.pins += 1
-    checkpoint.syncs.append(_Sync(segment, segment.file, segment.size_bytes))
+    checkpoint.syncs.append(_Sync(segment, segment.size_bytes, written_since(segment)))
     index = segment.index
     if index is not None and (save_marks or len(index) - index.saved >= MARKS_WORTH_SAVING):
         is_first = index.covers_from == 0 and index.saved == 0
@@ -148,10 +188,10 @@ def begin_edit(engine: Engine, edits: list[Edit]) -> Checkpoint:
 
 def finish_checkpoint(engine: Engine, checkpoint: Checkpoint, error: OSError | None) -> None:
     """Take note that it ran, or of why it did not: a full disk is tried again later, a failed one never."""
-    for segment, _, size_bytes in checkpoint.syncs:
+    for segment, size_bytes, _ in checkpoint.syncs:
         segment.pins -= 1
         if error is None:
-            segment.synced_bytes = size_bytes
+            segment.written_out_bytes = size_bytes
             segment.dirty = segment.size_bytes != size_bytes
     for segment in checkpoint.doomed:
         if not segment.pins:

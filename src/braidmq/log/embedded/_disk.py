@@ -24,9 +24,8 @@ else:
 IOVEC_MAX = min(1024, os.sysconf("SC_IOV_MAX"))
 _READ_WITHOUT_WAITING = getattr(os, "RWF_NOWAIT", None)
 _ONE_BYTE = bytearray(1)
-WRITE_OUT_BYTES = 512 * 1024
-"""How much of what is synced in the background goes to the disk at a time: a sync of the journal waits for no more than
-that, and not for as many megabytes as there are."""
+WRITE_OUT_BYTES = 256 * 1024
+"""How much of what is synced in the background goes to the disk at a time."""
 
 
 class File(Protocol):
@@ -84,9 +83,14 @@ class Disk(Protocol):
         """One write after the other, up to the first that fails: how many were made, and why no more."""
         ...
 
-    def sync_many(self, written: Sequence[Written]) -> None:
-        """What was written to any of the files is on the disk when this returns. It is brought there little by little,
-        so that who syncs something small meanwhile need not wait for all of it."""
+    def write_out(self, written: Sequence[Written], ahead_bytes: int) -> None:
+        """Bring to the disk what will be synced soon. The disk is given so much before it has done what it had: who
+        syncs something small meanwhile waits for no more than that. Raises OSError where the disk could not write, and
+        may say so only here."""
+        ...
+
+    def sync_many(self, files: Sequence[File]) -> None:
+        """What was written to any of the files is on the disk when this returns."""
         ...
 
     def names(self, folder: str) -> list[str]:
@@ -127,10 +131,10 @@ def write_one_by_one(writes: Sequence[Write]) -> tuple[int, OSError | None]:
     return len(writes), None
 
 
-def sync_one_by_one(written: Sequence[Written]) -> None:
+def sync_one_by_one(files: Sequence[File]) -> None:
     """`Disk.sync_many` by `File.sync`."""
-    for each in written:
-        each.file.sync()
+    for file in files:
+        file.sync()
 
 
 class RealFile:
@@ -224,20 +228,23 @@ class RealDisk:
     def write_many(self, writes: Sequence[Write]) -> tuple[int, OSError | None]:
         if not _IS_COMPILED:
             return write_one_by_one(writes)
-        files = cast("Sequence[RealFile]", [write.file for write in writes])  # a disk is given files of its own
-        planned = [(file.fileno(), batches, at) for file, (_, batches, at) in zip(files, writes, strict=True)]
+        files = _descriptors([write.file for write in writes])
+        planned = [(file, batches, at) for file, (_, batches, at) in zip(files, writes, strict=True)]
         done, number = _many_files.write_all(planned, LEADER_EPOCH)
         return done, OSError(number, os.strerror(number)) if number else None
 
-    def sync_many(self, written: Sequence[Written]) -> None:
-        if not _IS_COMPILED:
-            sync_one_by_one(written)
-            return
-        files = cast("Sequence[RealFile]", [each.file for each in written])
-        planned = [(file.fileno(), begin, end) for file, (_, begin, end) in zip(files, written, strict=True)]
-        _, number = _many_files.sync_all(planned, WRITE_OUT_BYTES)
-        if number:
-            raise OSError(number, os.strerror(number))
+    def write_out(self, written: Sequence[Written], ahead_bytes: int) -> None:
+        if _IS_COMPILED:
+            files = _descriptors([each.file for each in written])
+            stretches = [(file, begin, end) for file, (_, begin, end) in zip(files, written, strict=True)]
+            _check(_many_files.write_out_all(stretches, WRITE_OUT_BYTES, ahead_bytes))
+
+    def sync_many(self, files: Sequence[File]) -> None:
+        if _IS_COMPILED:
+            _, number = _many_files.sync_all(_descriptors(files))
+            _check(number)
+        else:
+            sync_one_by_one(files)
 
     def names(self, folder: str) -> list[str]:
         path = self._folder / folder
@@ -285,6 +292,16 @@ class RealDisk:
 
     def describe(self, name: str) -> str:
         return str(self._folder / name)
+
+
+def _descriptors(files: Sequence[File]) -> list[int]:
+    own = cast("Sequence[RealFile]", files)  # a disk is given files of its own
+    return [file.fileno() for file in own]
+
+
+def _check(error_number: int) -> None:
+    if error_number:
+        raise OSError(error_number, os.strerror(error_number))
 
 
 def _sync_data(descriptor: int) -> None:

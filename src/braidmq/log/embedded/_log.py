@@ -16,6 +16,7 @@ from braidmq.log._retention import check_free
 from braidmq.log._watches import PartitionWatch, wait_for_data
 from braidmq.log.embedded._checkpoint import (
     Checkpoint,
+    WriteOut,
     begin_checkpoint,
     begin_edit,
     finish_checkpoint,
@@ -69,6 +70,11 @@ promised); turns wait."""
 FLUSH_WORTH_BYTES = 1024 * 1024
 """How much should lie in tails before the thread is woken that writes those of them that are due; each tick writes the
 rest."""
+WRITE_OUT_WORTH_BYTES = 24 * 1024 * 1024
+WRITE_OUT_AHEAD_BYTES = 256 * 1024
+WRITE_OUT_JOURNAL_MAX = 0.85
+"""How much must be left to be brought to the disk before a checkpoint begins, how little the disk is given at a time
+while there is room in the journal, and how much of that may be in use before the checkpoint goes on all the same."""
 SYNC_WORTH_BYTES = 256 * 1024
 """How much should have been written for each segment that a checkpoint syncs."""
 
@@ -188,7 +194,7 @@ class EmbeddedLog:
             return
         if engine.commit_turn():
             self._request_sync()
-        if engine.ready and not self._flushing and engine.tail_bytes >= FLUSH_WORTH_BYTES:
+        if engine.ready and engine.tail_bytes >= FLUSH_WORTH_BYTES and self._may_flush():
             self._begin_flush()
         if (spare := engine.journal.begin_spare()) is not None:
             making = self._loop.run_in_executor(self._readers, spare.run)
@@ -209,16 +215,22 @@ class EmbeddedLog:
             self._begin_checkpoint()
         if engine.tail_bytes >= engine.tail_bytes_max * 3 // 4:
             self._flush_wanted = True
-        if self._flush_wanted and not self._flushing:
+        if self._flush_wanted and self._may_flush():
             self._begin_flush(everything=True)
         is_behind = files >= JOURNAL_FILES_MAX or engine.tail_bytes >= engine.tail_bytes_max
-        return is_behind and (self._flushing or self._checkpoint_task is not None)
+        return is_behind and (not self._may_flush() or self._checkpoint_task is not None)
+
+    def _may_flush(self) -> bool:
+        """One flush at a time, and none beside a sync of segments: a file that is written to while it is synced brings
+        that to the disk as well, with blocks of its own to be noted by the file system, and a thousand of these take
+        seconds."""
+        return not self._flushing and not self._engine.syncing_segments
 
     def _checkpoint_files(self) -> float:
         """How full the journal is when a checkpoint is worth it: the more files it has to sync, the later."""
         worth_bytes = len(self._engine.files) * SYNC_WORTH_BYTES
         files = worth_bytes / self._engine.options.journal_file_bytes
-        return min(max(JOURNAL_FILES_CHECKPOINT, files), JOURNAL_FILES_MAX * 3 / 4)
+        return min(max(JOURNAL_FILES_CHECKPOINT, files), JOURNAL_FILES_MAX * 5 / 12)
 
     def _begin_flush(self, *, everything: bool = False) -> None:
         assert not self._flushing, "one flush at a time"
@@ -491,7 +503,7 @@ class EmbeddedLog:
         self._tick_handle = self._loop.call_later(self._tick_interval(), self._tick)
         engine.files.tick += 1
         engine.files.close_idle(engine.options.idle_close_s)
-        if engine.tail_bytes and not self._flushing:
+        if engine.tail_bytes and self._may_flush():
             self._begin_flush(everything=True)
         now = self._loop.time()
         if now >= self._checkpoint_at and self._checkpoint_task is None and self._engine.has_unsaved():
@@ -545,6 +557,8 @@ class EmbeddedLog:
         async with self._checkpoint_lock:
             if flush:
                 await self._flush_all()
+                await self._write_out()
+                await self._flush_all()
             if self._engine.failure is not None:
                 raise self._engine.failure
             checkpoint = begin()
@@ -560,8 +574,27 @@ class EmbeddedLog:
             if error is None and then is not None:
                 then()
         self._tell_failure()
+        if not self._engine.closed:
+            self._commit()  # tails that were due meanwhile are flushed, and turns go on that waited for that
         if error is not None:
             raise self._engine.failure or StorageFull() from error
+
+    async def _write_out(self) -> None:
+        """Leave little for the checkpoint itself to write, since what comes meanwhile waits for it in memory. The more
+        is in the journal, the more of the disk is taken for it."""
+        engine = self._engine
+        while engine.failure is None:
+            used = engine.journal.kept_bytes / (engine.options.journal_file_bytes * JOURNAL_FILES_MAX)
+            job = WriteOut(engine, int(WRITE_OUT_AHEAD_BYTES * 2 ** (4 * used)))
+            try:
+                if job.found_bytes >= WRITE_OUT_WORTH_BYTES:
+                    await self._loop.run_in_executor(self._checkpointer, job.run)
+            except OSError as error:
+                engine.fail(error, "the segments")
+            finally:
+                job.finish()
+            if job.found_bytes < WRITE_OUT_WORTH_BYTES or used > WRITE_OUT_JOURNAL_MAX:
+                return
 
     async def _flush_all(self) -> None:
         """Wait until no flush is under way, and what was in the tails is written."""

@@ -24,19 +24,24 @@ cdef extern from *:
     #include <stdint.h>
     #include <unistd.h>
 
-    /* Bring what was written to the disk, step by step; an error number, or 0. What the disk could not write is told
-       here and not once more by sync_data. That the system cannot do it this way is no error: sync_data can. */
-    static int write_out(int descriptor, off_t begin, off_t end, off_t step) {
+    /* Let the disk begin with a part of a file, or wait for it; an error number, or 0. What the disk could not write is
+       told here and not once more by sync_data. That the system cannot do it this way is no error: sync_data can. */
     #ifdef SYNC_FILE_RANGE_WRITE
-        for (off_t at = begin; at < end; at += step) {
-            off_t size = step < end - at ? step : end - at;
-            if (sync_file_range(descriptor, at, size,
-                    SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) != 0)
-                return errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP || errno == ESPIPE ? 0 : errno;
-        }
-    #endif
-        return 0;
+    static int handle_range(int descriptor, off_t begin, off_t size, unsigned int what) {
+        if (sync_file_range(descriptor, begin, size, what) == 0)
+            return 0;
+        return errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP || errno == ESPIPE ? 0 : errno;
     }
+    static int begin_range(int descriptor, off_t begin, off_t size) {
+        return handle_range(descriptor, begin, size, SYNC_FILE_RANGE_WRITE);
+    }
+    static int await_range(int descriptor, off_t begin, off_t size) {
+        return handle_range(descriptor, begin, size, SYNC_FILE_RANGE_WAIT_BEFORE);
+    }
+    #else
+    static int begin_range(int descriptor, off_t begin, off_t size) { return 0; }
+    static int await_range(int descriptor, off_t begin, off_t size) { return 0; }
+    #endif
 
     /* What a batch begins with, as it is stored: numbers with their largest byte first. */
     typedef struct { unsigned char bytes[16]; } Prefix;
@@ -60,7 +65,8 @@ cdef extern from *:
     #endif
     }
     """
-    int write_out(int descriptor, off_t begin, off_t end, off_t step) nogil
+    int begin_range(int descriptor, off_t begin, off_t size) nogil
+    int await_range(int descriptor, off_t begin, off_t size) nogil
     int sync_data(int descriptor) nogil
     ctypedef struct Prefix:
         pass
@@ -167,13 +173,49 @@ cdef int write_one(int descriptor, iovec *pieces, Py_ssize_t count, off_t positi
             pieces.iov_len -= written
 
 
-def sync_all(list written, off_t step_bytes):
-    """Sync each of (descriptor, begin, end), where what is between the two is brought to the disk step by step before.
+cdef struct Place:
+    Py_ssize_t number  # of the file
+    off_t at
 
-    How many were synced, and the error number of what kept the others from it: 0 where there is none.
-    """
-    cdef Py_ssize_t count = len(written), number = 0, done = 0
+
+cdef off_t next_step(Stretch *files, Py_ssize_t count, Place *place, off_t step_bytes) noexcept nogil:
+    """Go to what is to be written next; how much it is, or 0 behind the last."""
+    while place.number < count and place.at >= files[place.number].end:
+        place.number += 1
+        if place.number < count:
+            place.at = files[place.number].begin
+    return min(step_bytes, files[place.number].end - place.at) if place.number < count else 0
+
+
+cdef int write_out(Stretch *files, Py_ssize_t count, off_t step_bytes, off_t ahead_bytes) noexcept nogil:
+    """Bring the stretches to the disk, which is given a little more than it has done; an error number, or 0."""
+    cdef Place begun, waited
+    cdef off_t size, under_way = 0
     cdef int error = 0
+    if not count:
+        return 0
+    begun.number = waited.number = 0
+    begun.at = waited.at = files[0].begin
+    while not error:
+        size = next_step(files, count, &begun, step_bytes)
+        if size and under_way + size <= ahead_bytes:
+            error = begin_range(files[begun.number].descriptor, begun.at, size)
+            begun.at += size
+            under_way += size
+        elif under_way:
+            size = next_step(files, count, &waited, step_bytes)
+            error = await_range(files[waited.number].descriptor, waited.at, size)
+            waited.at += size
+            under_way -= size
+        else:
+            break
+    return error
+
+
+def write_out_all(list written, off_t step_bytes, off_t ahead_bytes):
+    """Bring each of (descriptor, begin, end) to the disk, step by step; an error number, or 0."""
+    cdef Py_ssize_t count = len(written), number = 0
+    cdef int error
     cdef Stretch *files = <Stretch *> malloc(max(count, 1) * sizeof(Stretch))
     if files == NULL:
         raise MemoryError
@@ -184,12 +226,28 @@ def sync_all(list written, off_t step_bytes):
             files[number].end = end
             number += 1
         with nogil:
-            for number in range(count):
-                error = write_out(files[number].descriptor, files[number].begin, files[number].end, step_bytes)
-                if error:
-                    break
-            while done < count and not error:
-                if sync_data(files[done].descriptor) == 0:
+            error = write_out(files, count, step_bytes, ahead_bytes)
+    finally:
+        free(files)
+    return error
+
+
+def sync_all(list descriptors):
+    """Sync each of the files.
+
+    How many were synced, and the error number of the one behind them: 0 where there is none.
+    """
+    cdef Py_ssize_t count = len(descriptors), number, done = 0
+    cdef int error = 0
+    cdef int *files = <int *> malloc(max(count, 1) * sizeof(int))
+    if files == NULL:
+        raise MemoryError
+    try:
+        for number in range(count):
+            files[number] = descriptors[number]
+        with nogil:
+            while done < count:
+                if sync_data(files[done]) == 0:
                     done += 1
                 elif errno != EINTR:
                     error = errno

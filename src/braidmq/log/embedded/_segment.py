@@ -39,9 +39,9 @@ class Segment:
         "number",
         "pins",
         "size_bytes",
-        "synced_bytes",
         "touched",
         "unchecked_bytes",
+        "written_out_bytes",
     )
 
     def __init__(
@@ -70,8 +70,8 @@ class Segment:
         self.file: File | None = None
         self.dirty = False
         """Written since it was last synced."""
-        self.synced_bytes = size_bytes
-        """How large it was when it was last synced: where the next sync begins to write."""
+        self.written_out_bytes = size_bytes
+        """How far the disk has been given what was written."""
         self.pins = 0
         """How many calls in other threads use the file just now."""
         self.touched = 0
