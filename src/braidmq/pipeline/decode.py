@@ -186,28 +186,31 @@ class Chunk:
 
     def _born_time(self, kind: pa.DataType) -> pa.Array:
         times = self._times()
-        unknown = self._is_append_time() | (times < 0)
+        unknown = times < 0
+        if self._has_append_time():
+            unknown |= self._is_append_time()
         if (later := self._index_of(BORN_HEADER)) is not None:
             rows = np.flatnonzero(later >= 0)
             for row, text in zip(rows.tolist(), self._values(later[rows]).to_pylist(), strict=True):
                 if text is not None and len(text) < 16 and text.isdigit():
                     times[row], unknown[row] = int(text), False
-        return _timestamps(times, kind, unknown)
+        return _timestamps(times, kind, unknown if unknown.any() else None)
 
-    def _protocol(self, _: pa.DataType) -> pa.Array:
+    def _protocol(self, kind: pa.DataType) -> pa.Array:
+        if not any(header in self._headers.names for header in PROTOCOL_HEADERS):
+            return _repeated(_KAFKA.encode(), self.rows, kind)
         chosen = np.zeros(self.rows, np.int8)
         for number, header in enumerate(PROTOCOL_HEADERS, 1):
             if (index := self._index_of(header)) is not None:
                 chosen[index >= 0] = number
         return _of_few([_KAFKA, *PROTOCOL_HEADERS.values()], chosen)
 
-    def _traffic(self, _: pa.DataType) -> pa.Array:
-        marked = np.zeros(self.rows, np.int8)
-        if (index := self._index_of(PRESSURE_HEADER)) is not None:
-            says_so = pc.equal(self._header_text(PRESSURE_HEADER), _TRUE)
-            marked[:] = pc.fill_null(says_so, False).to_numpy(zero_copy_only=False)
-            marked[index < 0] = 0
-        return _of_few([_NORMAL, _PRESSURE], marked)
+    def _traffic(self, kind: pa.DataType) -> pa.Array:
+        if PRESSURE_HEADER not in self._headers.names:
+            return _repeated(_NORMAL.encode(), self.rows, kind)
+        says_so = pc.equal(self._header_text(PRESSURE_HEADER), _TRUE)
+        marked = pc.fill_null(says_so, False).to_numpy(zero_copy_only=False)
+        return _of_few([_NORMAL, _PRESSURE], marked.astype(np.int8))
 
     def _trace_id(self, _: pa.DataType) -> pa.Array:
         if self._index_of(TRACE_PARENT_HEADER) is None:
@@ -219,6 +222,8 @@ class Chunk:
         """The words of KEYS; without that header, the record's key."""
         named = self._index_of(KEYS_HEADER)
         alone = self._key_sizes >= 0
+        if named is None and not alone.any():
+            return _no_items(kind, self.rows)
         if named is not None:
             has_words = named >= 0
             has_words[has_words] = self._headers.sizes[named[has_words]] >= 0
@@ -238,6 +243,8 @@ class Chunk:
 
     def _headers_map(self, kind: pa.DataType) -> pa.Array:
         """A name that comes twice keeps its last value, as everywhere in the house."""
+        if not len(self._headers.rows):
+            return _no_items(kind, self.rows)
         lasts = self._last_headers()
         headers = self._headers if len(lasts) == len(self._headers.rows) else self._headers.chosen(lasts)
         entries = self._entries(headers, pa.struct([kind.key_field, kind.item_field]))
@@ -288,8 +295,12 @@ class Chunk:
     def _times(self) -> Integers:
         """Milliseconds: of the record, or, in a topic with append time, of its batch."""
         times = self._of_batches("base_timestamp") + self._time_deltas
-        appended = self._is_append_time()
-        return np.where(appended, self._of_batches("max_timestamp"), times) if appended.any() else times
+        if not self._has_append_time():
+            return times
+        return np.where(self._is_append_time(), self._of_batches("max_timestamp"), times)
+
+    def _has_append_time(self) -> bool:
+        return bool((self._heads["attributes"] & APPEND_TIME_BIT).any())
 
     def _is_append_time(self) -> Flags:
         found: Flags = (self._heads["attributes"] & APPEND_TIME_BIT != 0)[self._batch_of_row]
@@ -461,6 +472,13 @@ def _of_few(texts: Sequence[str], numbers: npt.NDArray[Any]) -> pa.Array:
 
 def _lists(kind: pa.DataType, sizes: Integers, values: pa.Array) -> pa.Array:
     return pa.Array.from_buffers(kind, len(sizes), [None, _list_offsets(sizes)], children=[values])
+
+
+def _no_items(kind: pa.DataType, count: int) -> pa.Array:
+    """An empty list or map for all rows."""
+    items = pa.array([], kind.value_type if pa.types.is_list(kind) else pa.struct([kind.key_field, kind.item_field]))
+    offsets = pa.py_buffer(bytes(4 * (count + 1)))
+    return pa.Array.from_buffers(kind, count, [None, offsets], children=[items])
 
 
 def _list_offsets(sizes: Integers) -> pa.Buffer:
