@@ -63,8 +63,12 @@ class WriteOut:
                 self.found_bytes += written.end - written.begin
                 if size_bytes < WRITE_OUT_BYTES_MAX and written.end > written.begin:
                     size_bytes += written.end - written.begin
-                    segment.pins += 1
                     self._stretches.append((segment, written))
+
+    def begin(self) -> None:
+        """Nobody closes the files until `finish`."""
+        for segment, _ in self._stretches:
+            segment.pins += 1
 
     def run(self) -> None:
         """Raises OSError where the disk could not write: it may not say so again."""

@@ -72,9 +72,11 @@ FLUSH_WORTH_BYTES = 1024 * 1024
 rest."""
 WRITE_OUT_WORTH_BYTES = 24 * 1024 * 1024
 WRITE_OUT_AHEAD_BYTES = 256 * 1024
+WRITE_OUTS_MAX = 8
 WRITE_OUT_JOURNAL_MAX = 0.85
-"""How much must be left to be brought to the disk before a checkpoint begins, how little the disk is given at a time
-while there is room in the journal, and how much of that may be in use before the checkpoint goes on all the same."""
+"""How little must be left to be brought to the disk before a checkpoint begins, and how little the disk is given at a
+time while there is room in the journal. How often it is tried, and how much of the journal may be in use, before the
+checkpoint goes on all the same: there are writers whom no disk keeps up with."""
 SYNC_WORTH_BYTES = 256 * 1024
 """How much should have been written for each segment that a checkpoint syncs."""
 
@@ -222,8 +224,8 @@ class EmbeddedLog:
 
     def _may_flush(self) -> bool:
         """One flush at a time, and none beside a sync of segments: a file that is written to while it is synced brings
-        that to the disk as well, with blocks of its own to be noted by the file system, and a thousand of these take
-        seconds."""
+        that to the disk as well, with blocks of its own to be noted by the file system, and a thousand of these took
+        half a second."""
         return not self._flushing and not self._engine.syncing_segments
 
     def _checkpoint_files(self) -> float:
@@ -583,18 +585,20 @@ class EmbeddedLog:
         """Leave little for the checkpoint itself to write, since what comes meanwhile waits for it in memory. The more
         is in the journal, the more of the disk is taken for it."""
         engine = self._engine
-        while engine.failure is None:
+        for _ in range(WRITE_OUTS_MAX):
             used = engine.journal.kept_bytes / (engine.options.journal_file_bytes * JOURNAL_FILES_MAX)
+            if engine.failure is not None or used > WRITE_OUT_JOURNAL_MAX:
+                return
             job = WriteOut(engine, int(WRITE_OUT_AHEAD_BYTES * 2 ** (4 * used)))
+            if job.found_bytes < WRITE_OUT_WORTH_BYTES:
+                return
+            job.begin()
             try:
-                if job.found_bytes >= WRITE_OUT_WORTH_BYTES:
-                    await self._loop.run_in_executor(self._checkpointer, job.run)
+                await self._loop.run_in_executor(self._checkpointer, job.run)
             except OSError as error:
                 engine.fail(error, "the segments")
             finally:
                 job.finish()
-            if job.found_bytes < WRITE_OUT_WORTH_BYTES or used > WRITE_OUT_JOURNAL_MAX:
-                return
 
     async def _flush_all(self) -> None:
         """Wait until no flush is under way, and what was in the tails is written."""
