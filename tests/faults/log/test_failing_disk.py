@@ -279,3 +279,43 @@ async def test_what_the_disk_cannot_write_out_before_a_checkpoint_is_a_failure(
             await log.maintain()
         await log.close()
     assert isinstance(log.failure, StorageFailed)
+
+
+class Watched(FaultyDisk):
+    """Remembers what it was asked to write out."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(RealDisk(folder))
+        self.stretches: list[list[tuple[int, int]]] = []
+
+    def write_out(self, written: Sequence[Written], ahead_bytes: int) -> None:
+        super().write_out(written, ahead_bytes)
+        self.stretches.append([(each.begin, each.end) for each in written])
+
+
+async def test_a_checkpoint_writes_out_all_that_was_too_little_to_be_written_out_before(tmp_path: Path) -> None:
+    disk = Watched(tmp_path)
+    log = await EmbeddedLog.open(tmp_path, LogOptions(reserve_bytes=4096), disk=disk)
+    await journal_synced(log)
+    disk.stretches.clear()
+    await log.maintain()
+    await log.append([(1, plain("more"))])
+    await log.maintain()
+    await log.close()
+    (((first_begin, first_end),), ((second_begin, second_end),), *rest) = disk.stretches
+    assert first_begin == 0 < first_end == second_begin < second_end
+    assert not any(rest)
+
+
+async def test_a_checkpoint_begins_although_there_is_always_more_to_write_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("braidmq.log.embedded._log.WRITE_OUT_WORTH_BYTES", 0)
+    disk = Watched(tmp_path)
+    log = await EmbeddedLog.open(tmp_path, LogOptions(flush="interval", reserve_bytes=4096), disk=disk)
+    await journal_synced(log)
+    disk.calls.clear()
+    async with asyncio.timeout(LIMIT_S):
+        await log.maintain()
+    assert any(call.kind == "sync" and call.name.startswith("segments/") for call in disk.calls)
+    await log.close()
