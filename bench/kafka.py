@@ -6,12 +6,11 @@
 
 The broker at HOST:PORT is the peer. Its process is found by its port, for its memory; `--peer-start COMMAND` (with
 {port} in it) starts it anew to time that. Rounds alternate between our node with `flush = interval`, our node with
-`flush = commit`, and the peer; a figure is the median of the rounds' ratios. Needs Java, Maven for the tools' jars,
-and kcat.
+`flush = commit`, and the peer; a figure is the median of the rounds' ratios. Needs Java, and Maven for the tools'
+jars.
 """
 
 import argparse
-import base64
 import compileall
 import json
 import os
@@ -39,6 +38,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 
 from _alone import alone
+from _memory import bring_in
 from maven import LOGGING, fetch_jars
 from report import Figure, Progress, print_figures, write_figures
 
@@ -51,7 +51,8 @@ PARTITIONS = 4
 MANY_PARTITIONS = 256
 MANY_PRODUCERS = 64
 LATENCY_RATE = 1000
-KCAT = {"acks": "all", "linger.ms": "5", "queue.buffering.max.messages": "1000000"}
+MEMORY_BESIDE_BYTES = 512 * 1024 * 1024
+"""What clients and brokers may need beside the files that are written."""
 STEP_LIMIT_S = 300
 FIGURES = ("produce", "librdkafka", "consume", "latency", "many", "start", "memory")
 
@@ -69,7 +70,6 @@ class Bench:
 
     def __init__(self, sides: Sequence[Side], jars: str, folder: Path, records: int) -> None:
         self.sides = sides
-        self._folder = folder
         self.records = records
         self._classpath = f"{compiled(folder, jars)}:{jars}"
         self._made = 0
@@ -124,25 +124,25 @@ class Bench:
         )
 
     def produce_librdkafka(self, side: Side, topic: str) -> float:
-        """Records a second through librdkafka, by kcat: a client in C, which leaves the most of the machine to the
-        broker."""
-        began = time.perf_counter()
-        settings = [word for name, value in KCAT.items() for word in ("-X", f"{name}={value}")]
-        subprocess.run(
-            ["kcat", "-P", "-b", side.bootstrap, "-t", topic, *settings, "-l", str(self._lines())],
+        """Records a second through librdkafka: a client in C, which leaves the most of the machine to the broker. kcat
+        will not do: reading lines takes it as long as everything else together."""
+        program = [sys.executable, str(HERE / "librdkafka_load.py")]
+        ended = subprocess.run(
+            [*program, side.bootstrap, topic, str(self.records), str(RECORD_BYTES)],
+            stdout=subprocess.PIPE,
+            text=True,
             check=True,
             timeout=STEP_LIMIT_S,
         )
-        return self.records / (time.perf_counter() - began)
+        self._check_arrived(side, topic)
+        return float(ended.stdout)
 
-    def _lines(self) -> Path:
-        """A file of as many lines as records are sent."""
-        file = self._folder / "lines"
-        if not file.exists():
-            letters = base64.b64encode(os.urandom(RECORD_BYTES))
-            with file.open("wb") as lines:
-                lines.writelines(letters[:RECORD_BYTES] + b"\n" for _ in range(self.records))
-        return file
+    def _check_arrived(self, side: Side, topic: str) -> None:
+        consumer = Consumer({"bootstrap.servers": side.bootstrap, "group.id": topic})
+        ends = [consumer.get_watermark_offsets(TopicPartition(topic, index), 30) for index in range(PARTITIONS)]
+        consumer.close()
+        if (arrived := sum(end for _, end in ends)) != self.records:
+            raise SystemExit(f"{side.name}: {arrived} of {self.records} records are there")
 
     def latency(self, side: Side, topic: str) -> list[float]:
         """Milliseconds from send to receive, sorted, at a fixed rate."""
@@ -199,6 +199,7 @@ def alternate(bench: Bench, rounds: int, what: str, measure: Callable[[Side], fl
             order = [*bench.sides[number % len(bench.sides) :], *bench.sides[: number % len(bench.sides)]]
             for side in order:
                 with alone((side.pid,), [each.pid for each in bench.sides]):
+                    bring_in(bench.records * RECORD_BYTES + MEMORY_BESIDE_BYTES)
                     rates[side.name].append(measure(side))
                 progress.step()
     return rates
