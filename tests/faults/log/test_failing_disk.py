@@ -6,6 +6,8 @@ for each of these calls, and that one fails.
 
 import asyncio
 import errno
+import threading
+import time
 from collections import Counter
 from collections.abc import Awaitable, Sequence
 from pathlib import Path
@@ -20,6 +22,7 @@ from braidmq.log.embedded._disk import RealDisk, Write, Written
 from braidmq.model import BraidError
 from braidmq.model.errors import DamagedLog, StorageFailed
 from braidmq.records import Batch
+from conftest import WaitFor
 from faults.log.batches import body, of_producer, plain, split_served, topic
 from faults.log.disks import FaultyDisk, NthCall
 
@@ -318,4 +321,32 @@ async def test_a_checkpoint_begins_although_there_is_always_more_to_write_out(
     async with asyncio.timeout(LIMIT_S):
         await log.maintain()
     assert any(call.kind == "sync" and call.name.startswith("segments/") for call in disk.calls)
+    await log.close()
+
+
+async def test_what_is_deleted_while_a_checkpoint_runs_makes_room_as_soon_as_that_has_ended(
+    tmp_path: Path, wait_for: WaitFor
+) -> None:
+    may_go_on, is_at_it = threading.Event(), threading.Event()
+
+    class Slow(FaultyDisk):
+        def write_out(self, written: Sequence[Written], ahead_bytes: int) -> None:
+            super().write_out(written, ahead_bytes)
+            if written:
+                is_at_it.set()
+                may_go_on.wait(LIMIT_S)
+
+    disk = Slow(RealDisk(tmp_path))
+    log = await EmbeddedLog.open(tmp_path, LogOptions(reserve_bytes=4096, maintenance_interval_s=3600), disk=disk)
+    await log.create_topic(FIRST_TOPIC)
+    for number in range(20):
+        await log.append([(1, plain(f"batch {number}", records=2))])
+    await log.delete_records(1, 10)
+    assert await asyncio.to_thread(is_at_it.wait, LIMIT_S)
+    end = log.bounds(1).end
+    await log.delete_records(1, end)
+    may_go_on.set()
+    began = time.monotonic()
+    await asyncio.to_thread(wait_for, lambda: sum(name.endswith(".log") for name in disk.names("segments")) <= 1)
+    assert time.monotonic() - began < LIMIT_S / 2, "the next one by itself comes after ten seconds"
     await log.close()

@@ -133,6 +133,8 @@ class EmbeddedLog:
         self._checkpoint_lock = asyncio.Lock()
         self._checkpoints: set[asyncio.Task[None]] = set()
         self._checkpoint_task: asyncio.Task[None] | None = None
+        self._checkpoint_wanted = False
+        """Another one, when the one that is under way has ended."""
         self._maintenance_task: asyncio.Task[None] | None = None
         self._checkpoint_at = self._maintain_at = self._loop.time()
         self._tick_handle = self._loop.call_later(TICK_S, self._tick)
@@ -453,9 +455,12 @@ class EmbeddedLog:
         if before_offset > start:
             check_free(partition.policy, self._engine.groups, number, before_offset)
             await self._noted(lambda done: self._engine.note_start(partition, before_offset, done))
-            if self._engine.doomed and self._checkpoint_task is None:
-                # Somebody may be waiting for the room.
-                self._begin_checkpoint()
+            if self._engine.doomed:
+                # Somebody may be waiting for the room, and a checkpoint that is under way knows nothing of it.
+                if self._checkpoint_task is None:
+                    self._begin_checkpoint()
+                else:
+                    self._checkpoint_wanted = True
         return partition.start_offset
 
     def held_bytes(self) -> Mapping[int, int]:
@@ -529,6 +534,9 @@ class EmbeddedLog:
         self._checkpoint_task = None
         if not task.cancelled() and (error := task.exception()) is not None:
             _logger.error("checkpoint failed", error=str(error))
+        if self._checkpoint_wanted and not self._engine.closed and self._engine.failure is None:
+            self._checkpoint_wanted = False
+            self._begin_checkpoint()
         if not self._engine.closed:
             self._commit()
 
