@@ -19,9 +19,9 @@ from braidmq.log.embedded._disk import Disk, File
 from braidmq.log.embedded._engine import Engine
 from braidmq.log.embedded._partition import PartitionLog
 from braidmq.log.embedded._segment import Segment, StoredBatch, Unreadable, scan
-from braidmq.log.embedded._tail import LEADER_EPOCH
+from braidmq.log.embedded._tail import TailBatch, tail_buffers
 from braidmq.model.errors import DamagedLog
-from braidmq.records import Batch, batch_prefix
+from braidmq.records import Batch
 
 KEYS_MAX = 1_000_000
 """How many different keys one pass keeps in mind; what lies behind the key that was one too many waits for the next."""
@@ -103,8 +103,8 @@ class Compaction:
             output = self._begin_output(source, batch)
         assert self._output_file is not None
         output.note_batch(batch, batch.base_offset, output.size_bytes)
-        prefix = batch_prefix(batch.base_offset, batch.length, LEADER_EPOCH)
-        self._output_file.write((prefix, bytes(batch.data[len(prefix) :])), output.size_bytes, batch.size_bytes)
+        stored = tail_buffers((TailBatch(batch.base_offset, memoryview(batch.data), batch.size_bytes),))
+        self._output_file.write(stored, output.size_bytes, batch.size_bytes)
         output.size_bytes += batch.size_bytes
         output.end_offset = batch.last_offset + 1
 
