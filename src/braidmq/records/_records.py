@@ -96,17 +96,18 @@ def build_batch(
     builder = DefaultRecordBatchBuilder(
         MAGIC, 0, int(transactional), producer_id, producer_epoch, base_sequence, _UNBOUNDED
     )
+    first_ms = listed[0].timestamp_ms if listed else 0
     try:
         for record in listed:
             delta = record.offset - base_offset
-            # The builder takes a first time of -1 for none at all: it sees all times one later, put right below.
-            builder.append(delta, record.timestamp_ms + 1, record.key, record.value, list(record.headers))
-    except OverflowError as error:
+            # The builder takes a first time of -1 for none at all: it sees times from the first one on, put right below.
+            builder.append(delta, record.timestamp_ms - first_ms, record.key, record.value, list(record.headers))
+        data = bytearray(builder.build())
+        if listed:
+            _, most_ms = _TIMESTAMPS.unpack_from(data, _TIMESTAMPS_AT)
+            _TIMESTAMPS.pack_into(data, _TIMESTAMPS_AT, first_ms, first_ms + most_ms)
+    except (OverflowError, struct.error) as error:
         raise InvalidBatch(f"a record has a time or an offset that does not fit: {error}") from error
-    data = bytearray(builder.build())
-    if listed:
-        base_ms, max_ms = _TIMESTAMPS.unpack_from(data, _TIMESTAMPS_AT)
-        _TIMESTAMPS.pack_into(data, _TIMESTAMPS_AT, base_ms - 1, max_ms - 1)
     struct.pack_into(">q", data, 0, base_offset)
     struct.pack_into(">i", data, _LAST_OFFSET_DELTA_AT, last_offset - base_offset)
     if codec is not Codec.NONE:

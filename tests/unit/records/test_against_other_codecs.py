@@ -6,7 +6,7 @@ import cramjam
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatch as AiokafkaBatch
 from aiokafka.record.default_records import DefaultRecordBatchBuilder as AiokafkaBuilder
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatch as KafkaBatch
 from kafka.record.default_records import DefaultRecordBatchBuilder as KafkaBuilder
@@ -54,6 +54,7 @@ def test_others_read_what_we_write(which: int, data: st.DataObject, listed: list
 @BOTH
 @given(data=st.data(), listed=records())
 def test_we_read_what_others_write(which: int, data: st.DataObject, listed: list[Record]) -> None:
+    assume(listed[0].timestamp_ms != -1)  # they take it for no time at all
     builder_class, codecs = BUILDERS[which]
     codec = data.draw(codecs)
     builder = builder_class(2, int(codec), 0, -1, -1, -1, 1 << 30)
@@ -104,6 +105,14 @@ def test_the_header_says_the_same_to_kafka_python(
     assert (batch.base_timestamp, batch.max_timestamp) == (other.first_timestamp, other.max_timestamp)
     assert (batch.is_transactional, batch.is_control) == (other.is_transactional, other.is_control_batch)
     assert (batch.crc, batch.magic, batch.record_count) == (other.crc, other.magic, other.records_count)
+
+
+@pytest.mark.parametrize("first_ms", [-3, -2, -1, 0, 1, -(1 << 62), 1 << 62])
+def test_a_first_time_may_be_any(first_ms: int) -> None:
+    listed = [Record(0, first_ms, None, b"a"), Record(1, first_ms - 5, None, b"b"), Record(2, first_ms + 7, None, b"c")]
+    batch = build_batch(listed)
+    assert (batch.base_timestamp, batch.max_timestamp) == (first_ms, first_ms + 7)
+    assert [record.timestamp_ms for record in read_records(batch)] == [first_ms, first_ms - 5, first_ms + 7]
 
 
 @BOTH
