@@ -80,19 +80,18 @@ def packed_content(message: Message) -> bytes:
 
 def key_of_content(content: bytes) -> bytes | None:
     """The key of a message as it is in `Packed`, without opening the rest. Raises InvalidBatch. Hot path."""
-    size = shift = at = 0
-    for byte in content[:_LENGTH_BYTES_MAX]:
-        size |= (byte & 0x7F) << shift
-        at += 1
-        if byte < 0x80:
-            break
-        shift += 7
-    if size == 1:
+    if content.startswith(b"\x01"):
         return None
-    end = at + (size >> 1)
-    if size & 1 or not at or end > len(content):
-        raise InvalidBatch("a message that was kept has no key where it should have one")
-    return content[at:end]
+    size = shift = 0
+    for at, byte in enumerate(content[:_LENGTH_BYTES_MAX], 1):
+        size |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            end = at + (size >> 1)
+            if size & 1 or end > len(content):
+                break
+            return content[at:end]
+        shift += 7
+    raise InvalidBatch("a message that was kept has no key where it should have one")
 
 
 def unpacked(content: bytes, born_ms: int = -1) -> Message:

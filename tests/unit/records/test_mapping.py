@@ -75,7 +75,11 @@ def test_the_key_of_a_packed_message_is_read_without_the_rest(message: Message) 
     assert key_of_content(content) == message.key == unpacked(content).key
 
 
-@given(content=st.one_of(st.binary(max_size=12), st.sampled_from([b"", b"\xff" * 9, b"\x03x", b"\x7f"])))
+@given(
+    content=st.one_of(
+        st.binary(max_size=12), st.sampled_from([b"", b"\xff" * 9, b"\x03x", b"\x7f", b"\x81", b"\x81\x00"])
+    )
+)
 def test_a_key_of_any_bytes_lies_within_them_or_is_refused(content: bytes) -> None:
     try:
         key = key_of_content(content)
