@@ -100,7 +100,7 @@ def build_batch(
     try:
         for record in listed:
             delta = record.offset - base_offset
-            # The builder takes a first time of -1 for none at all: it sees times from the first one on, put right below.
+            # The builder takes a first time of -1 for none at all: it sees what is behind the first, put right below.
             builder.append(delta, record.timestamp_ms - first_ms, record.key, record.value, list(record.headers))
         data = bytearray(builder.build())
         if listed:
