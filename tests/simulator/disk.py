@@ -206,7 +206,7 @@ class SimulatedDisk:
 
     def lose_power(self) -> None:
         """Only what the disk has comes back, and of the rest whatever chance left there."""
-        for folder in {folder for folder, _ in self._unsynced_names}:
+        for folder in dict.fromkeys(folder for folder, _ in self._unsynced_names):
             changes = [change for changed, change in self._unsynced_names if changed == folder]
             for change in changes[: self._chance.randint(0, len(changes))]:
                 self._apply(self._names_durable, change)

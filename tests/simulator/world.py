@@ -540,7 +540,7 @@ class World:
             group: {(number, offset) for number, offset in offsets.items()} for group, offsets in self.offsets.items()
         }
         known = {number for numbers in self.topics.values() for number in numbers}
-        for topic_id in set(self.engine.topics) - set(self.topics):
+        for topic_id in [each for each in self.engine.topics if each not in self.topics]:
             # Made or deleted without an answer: ours to delete now.
             self.run_checkpoint(begin_edit(self.engine, [TopicDeleted(topic_id)]))
             self.engine.drop_topic(topic_id)

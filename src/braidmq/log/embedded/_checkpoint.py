@@ -98,7 +98,7 @@ class Checkpoint:
         self.marks: list[_Marks] = []
         self.sync_folder = False
         self.doomed: list[Segment] = []
-        self.dirty_groups: set[str] = set()
+        self.dirty_groups: dict[str, None] = {}
         self.journal_sequence = -1
 
     def run(self) -> None:
@@ -151,7 +151,7 @@ def begin_checkpoint(engine: Engine, *, clean: bool = False) -> Checkpoint:
     checkpoint.journal_sequence = engine.shown_sequence
     checkpoint.sync_folder, engine.folder_dirty = engine.folder_dirty, False
     checkpoint.doomed, engine.doomed = engine.doomed, []
-    checkpoint.dirty_groups, engine.dirty_groups = engine.dirty_groups, set()
+    checkpoint.dirty_groups, engine.dirty_groups = engine.dirty_groups, {}
     engine.unsaved_groups = checkpoint.dirty_groups
     for partition in engine.partitions.values():
         if partition.dirty:
@@ -201,7 +201,7 @@ def finish_checkpoint(engine: Engine, checkpoint: Checkpoint, error: OSError | N
         if not segment.pins:
             engine.files.close(segment)
     if checkpoint.journal_sequence >= 0:
-        engine.unsaved_groups = set()
+        engine.unsaved_groups = {}
         engine.unsaved_partitions = set()
     if error is None:
         if checkpoint.journal_sequence >= 0:

@@ -71,17 +71,18 @@ class Engine:
         self.partitions: dict[int, PartitionLog] = {}
         self.topics: dict[UUID, tuple[int, ...]] = {}
         self.groups: dict[str, dict[int, GroupOffset]] = {}
-        self.dirty_groups: set[str] = set()
+        # Sets whose order matters to the disk are kept as dicts: a simulated life goes the same way each time.
+        self.dirty_groups: dict[str, None] = {}
         """Changed since a checkpoint last began."""
-        self.unsaved_groups: set[str] = set()
+        self.unsaved_groups: dict[str, None] = {}
         self.unsaved_partitions: set[PartitionLog] = set()
         """Part of a checkpoint that is not finished, like the groups."""
         self.held_bytes: dict[int, int] = {}
         """What the last retention left alone because it is waited for, by partition."""
-        self.ready: set[PartitionLog] = set()
+        self.ready: dict[PartitionLog, None] = {}
         """Partitions whose tails are due to be flushed."""
         self.due_bytes = FLUSH_BYTES
-        """How much a tail holds when it is due; less where many partitions share the room."""
+        """How much a tail holds when it is due."""
         self.direct_bytes = DIRECT_BYTES
         self.syncing_segments = False
         """A checkpoint is at it: who writes to a segment now may have to wait for the disk."""
@@ -220,7 +221,7 @@ class Engine:
                 kept[number] = offset
         if not kept:
             del self.groups[group]
-        self.dirty_groups.add(group)
+        self.dirty_groups[group] = None
 
     def note_start(self, partition: PartitionLog, start_offset: int, done: Done) -> None:
         """Move the start of a partition on."""
@@ -357,7 +358,7 @@ class Engine:
             partition.dirty = True
             self.tail_bytes += pending.size_bytes
             if partition.tail_bytes >= due_bytes:
-                self.ready.add(partition)
+                self.ready[partition] = None
         return True
 
     def _erase_refused(self) -> None:
@@ -407,23 +408,45 @@ class Engine:
 
     # Flushing tails to the segments' files.
 
+    @property
+    def is_crowded(self) -> bool:
+        """Whether so much is in tails that room is made although few of them are due."""
+        return self.tail_bytes >= self.tail_bytes_max // 2
+
     def begin_flush(self, *, everything: bool = False) -> FlushJob:
         """The tails that are due, or all. One job at a time."""
-        chosen = [p for p in self.partitions.values() if p.tail] if everything else list(self.ready)
-        self.ready.clear()
+        if everything:
+            self.ready.clear()
         writes = []
-        for partition in chosen:
+        for partition in self._tails() if everything else self._due():
             write = plan_write(partition)
             if write is not None:
                 partition.flushing = len(write.batches)
                 write.segment.pins += 1
                 self.folder_dirty = self.folder_dirty or write.position == 0
                 writes.append(write)
-        if everything:
-            # So many partitions are written to these days. Each gets its share of half the room; the other half is
-            # for what comes while they are flushed.
-            self.due_bytes = min(FLUSH_BYTES, self.tail_bytes_max // (2 * max(1, len(writes))))
         return FlushJob(self.disk, writes, self.journal.sequence, self.files.room())
+
+    def _due(self) -> list[PartitionLog]:
+        """Where many partitions share the room, none may have much. Then the larger half of what there is goes: the
+        others grow meanwhile, so that each is written when it has twice the mean, and not all at one time."""
+        if not self.is_crowded:
+            chosen = list(self.ready)
+            self.ready.clear()
+            return chosen
+        tails = self._tails()
+        mean_bytes = self.tail_bytes // max(1, len(tails))
+        wanted_bytes = self.tail_bytes // 2
+        chosen = []
+        for partition in tails:
+            if wanted_bytes > 0 and partition.tail_bytes >= mean_bytes:
+                wanted_bytes -= partition.tail_bytes
+                chosen.append(partition)
+                self.ready.pop(partition, None)
+        return chosen
+
+    def _tails(self) -> list[PartitionLog]:
+        return [partition for partition in self.partitions.values() if partition.tail]
 
     def finish_flush(self, job: FlushJob) -> None:
         """Take note of what is in the files now; what is not stays in the tails."""
@@ -438,7 +461,7 @@ class Engine:
                 partition.tail_written(len(write.batches), write.size_bytes, write.end_offset)
                 self.tail_bytes -= write.size_bytes
             else:
-                self.ready.add(partition)
+                self.ready[partition] = None
         if job.error is not None:
             failed = job.writes[job.done].segment
             self._note_write_error(job.error, failed.name)
@@ -467,7 +490,7 @@ class Engine:
 
     def flush_now(self) -> bool:
         """Write every tail in this thread, between two jobs; False when there was no room for all."""
-        done = [self._write_tail_now(partition) for partition in self.partitions.values() if partition.tail]
+        done = [self._write_tail_now(partition) for partition in self._tails()]
         self.ready.clear()
         return all(done)
 
@@ -587,7 +610,7 @@ class Engine:
         for group, offsets in list(self.groups.items()):
             if not gone.isdisjoint(offsets):
                 self.groups[group] = {number: offset for number, offset in offsets.items() if number not in gone}
-                self.dirty_groups.add(group)
+                self.dirty_groups[group] = None
                 if not self.groups[group]:
                     del self.groups[group]
 

@@ -16,7 +16,7 @@ class OpenFiles:
     def __init__(self, disk: Disk, files_max: int) -> None:
         self._disk = disk
         self._files_max = files_max
-        self._open: set[Segment] = set()
+        self._open: dict[Segment, None] = {}
         self.tick = 0
 
     def __len__(self) -> int:
@@ -34,7 +34,7 @@ class OpenFiles:
             self._close_least_used()
         segment.file = self._disk.open(segment.name, create=create)
         segment.touched = self.tick
-        self._open.add(segment)
+        self._open[segment] = None
         return segment.file
 
     def adopt(self, segment: Segment, file: File) -> None:
@@ -43,7 +43,7 @@ class OpenFiles:
             file.close()
             return
         segment.file = file
-        self._open.add(segment)
+        self._open[segment] = None
 
     def _close_least_used(self) -> None:
         unpinned = sorted((s for s in self._open if not s.pins), key=lambda segment: segment.touched)
@@ -60,7 +60,7 @@ class OpenFiles:
         if segment.file is not None:
             segment.file.close()
             segment.file = None
-            self._open.discard(segment)
+            self._open.pop(segment, None)
 
     def close_all(self) -> None:
         for segment in list(self._open):
