@@ -5,10 +5,14 @@ import pytest
 
 from braidmq.log.embedded import LogOptions
 from braidmq.log.embedded._checkpoint import begin_checkpoint
-from braidmq.log.embedded._frames import PAGE_BYTES
+from braidmq.log.embedded._engine import Engine
+from braidmq.log.embedded._frames import PAGE_BYTES, FrameFormat
+from braidmq.log.embedded._lock import read_salt
+from braidmq.log.embedded._recovery import recover
+from braidmq.log.embedded._segment import FOLDER, segment_name
 from faults.log.bare import BareLog
-from faults.log.batches import body, plain
-from faults.log.disks import MemoryDisk
+from faults.log.batches import BORN_MS, body, plain
+from faults.log.disks import FaultyDisk, MemoryDisk
 
 INTERVAL = LogOptions(flush="interval", journal_file_bytes=2 * PAGE_BYTES, reserve_bytes=0)
 
@@ -73,3 +77,17 @@ def test_a_start_behind_all_batches_is_kept(flush: str) -> None:
     assert again.engine.partitions[1].bounds() == (2, 2, 2)
     assert again.append([(1, plain("three"))])[0].base_offset == 2
     assert [batch.base_offset for batch in reopened(again).serve(1).batches] == [2]
+
+
+def test_a_file_that_is_left_over_is_gone_for_good_before_a_new_life_writes() -> None:
+    """It would be taken for the continuation of what the new life wrote, were the power to fail then."""
+    log = new_log(INTERVAL)
+    log.append([(1, plain("kept"))])
+    log.checkpoint()
+    left_over = segment_name(1, 7, 0)
+    disk = FaultyDisk(MemoryDisk({**log.disk.picture(), left_over: b"batches of a lost past"}), lambda _: None)
+    recover(Engine(disk, FrameFormat(read_salt(disk, bytes)), INTERVAL, lambda: BORN_MS))
+    calls = [(call.kind, call.name) for call in disk.calls]
+    behind = calls[calls.index(("remove", left_over)) :]
+    until_gone = behind[: behind.index(("sync_folder", FOLDER))]
+    assert not [name for kind, name in until_gone if kind == "write"]

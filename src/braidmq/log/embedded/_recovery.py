@@ -76,13 +76,17 @@ def _sync_folders(engine: Engine) -> None:
 
 
 def _open_for_use(engine: Engine, sequence: int) -> None:
-    """Write down that the log is in use: from here on only a clean close makes it clean again."""
+    """Write down that the log is in use: from here on only a clean close makes it clean again. Files that were removed
+    must be gone for good by then, or their batches would come back behind new ones."""
     if engine.manifest.wants_rewrite or engine.has_unsaved():
         checkpoint = begin_checkpoint(engine)
         checkpoint.run()
         finish_checkpoint(engine, checkpoint, None)
         engine.files.close_all()
     else:
+        if engine.folder_dirty:
+            engine.disk.sync_folder(FOLDER)
+            engine.folder_dirty = False
         engine.manifest.append([JournalEdit(sequence, clean=False)])
     if not engine.health.make_reserve():
         engine.health.note_full()
