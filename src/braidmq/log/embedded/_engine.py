@@ -152,7 +152,7 @@ class Engine:
         partition.tail.append(_new(TailBatch, (base_offset, data, size)))
         partition.tail_bytes += size
         pending.size_bytes += size
-        pending.slots.append((results, len(results)))
+        turn.slots.append((partition, results, len(results)))
         turn.size_bytes += size
         return _new(Appended, (base_offset, last_offset, now_ms, partition.start_offset, False))
 
@@ -301,12 +301,11 @@ class Engine:
             self._write_tail(write)
         except OSError as error:
             partition.pending = pending
-            self._undo(partition, self._note_write_error(error, write.segment.name))
+            self._undo(turn, [partition], self._note_write_error(error, write.segment.name))
             self._cut(write.segment)
             return
         # Batches of earlier turns were counted when they came.
         self.tail_bytes -= write.size_bytes - pending.size_bytes
-        turn.batches += len(pending.slots)
         turn.marks.append((partition, partition.end_offset))
 
     def _write_tail(self, write: TailWrite) -> None:
@@ -337,7 +336,11 @@ class Engine:
                     pending.size_bytes,
                 )
             )
-            parts += [batch.data for batch in partition.tail[pending.tail_before :]]
+            tail = partition.tail
+            if len(tail) == pending.tail_before + 1:
+                parts.append(tail[-1].data)
+            else:
+                parts += [batch.data for batch in tail[pending.tail_before :]]
         for note in turn.notes:
             parts += note.parts
         if not parts:
@@ -353,7 +356,6 @@ class Engine:
         for partition in partitions:
             pending = partition.pending
             assert pending is not None
-            turn.batches += len(pending.slots)
             turn.marks.append((partition, partition.end_offset))
             partition.dirty = True
             self.tail_bytes += pending.size_bytes
@@ -369,14 +371,22 @@ class Engine:
                 self.fail(error, "the journal")
 
     def _refuse_writes(self, turn: Turn, partitions: list[PartitionLog], refusal: BraidError) -> None:
-        for partition in partitions:
-            self._undo(partition, refusal)
+        self._undo(turn, partitions, refusal)
         for note in turn.notes:
             note.done(refusal)
         turn.notes.clear()
 
-    def _undo(self, partition: PartitionLog, refusal: BraidError) -> None:
-        """Put the partition back as it was before the turn, and tell the callers why."""
+    def _undo(self, turn: Turn, partitions: list[PartitionLog], refusal: BraidError) -> None:
+        """Put the partitions back as they were before the turn, and tell the callers why."""
+        for partition in partitions:
+            self._undo_partition(partition)
+        undone = set(partitions)
+        for partition, results, at in turn.slots:
+            if partition in undone:
+                results[at] = refusal
+        turn.slots = [slot for slot in turn.slots if slot[0] not in undone]
+
+    def _undo_partition(self, partition: PartitionLog) -> None:
         pending = partition.pending
         assert pending is not None
         for before in reversed(pending.producers_before or ()):
@@ -388,8 +398,6 @@ class Engine:
         segment = partition.segments[-1]
         segment.latest_ms = pending.latest_before_ms
         segment.forget_marks(segment.size_bytes + partition.tail_bytes)
-        for results, at in pending.slots:
-            results[at] = refusal
 
     def _cut(self, segment: Segment) -> None:
         """Take away what a failed write may have left: what was refused must not come back after a crash."""
@@ -490,9 +498,14 @@ class Engine:
 
     def flush_now(self) -> bool:
         """Write every tail in this thread, between two jobs; False when there was no room for all."""
-        done = [self._write_tail_now(partition) for partition in self._tails()]
-        self.ready.clear()
-        return all(done)
+        for _ in range(2):
+            job = self.begin_flush(everything=True)
+            job.run()
+            self.finish_flush(job)
+            if job.error is None or self.failure is not None:
+                break
+            # The reserve has been given up: there should be room now.
+        return job.error is None
 
     def release_flushed(self, job: FlushJob) -> None:
         """Without a promise, the journal up to a flush of everything is superfluous, but for the notes in it."""
@@ -561,7 +574,7 @@ class Engine:
         self.shown_sequence = max(self.shown_sequence, turn.sequence)
         for partition, end_offset in turn.marks:
             partition.visible_offset = end_offset
-        self.appended_batches += turn.batches
+        self.appended_batches += len(turn.slots)
         self.appended_bytes += turn.size_bytes if turn.marks else 0
         for note in turn.notes:
             note.apply()

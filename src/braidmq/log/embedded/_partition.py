@@ -4,7 +4,7 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from braidmq.log._policy import Policy
-from braidmq.log._port import AppendResult, Bounds
+from braidmq.log._port import Bounds
 from braidmq.log._producers import Producers, ProducersBefore
 from braidmq.log._watches import PartitionWatch
 from braidmq.log.embedded._manifest import Damage, PartitionSnapshot, SegmentSnapshot
@@ -12,10 +12,6 @@ from braidmq.log.embedded._segment import Segment
 from braidmq.log.embedded._tail import TailBatch
 
 HINTS_MAX = 16
-
-
-Slot = tuple[list[AppendResult], int]
-"""Where the answer for one appended batch goes, so that it can be changed when the write fails."""
 
 
 class Place(NamedTuple):
@@ -33,7 +29,6 @@ class Pending:
         "latest_before_ms",
         "producers_before",
         "size_bytes",
-        "slots",
         "tail_before",
     )
 
@@ -42,7 +37,6 @@ class Pending:
         self.tail_before = tail_length
         self.latest_before_ms = latest_ms
         self.size_bytes = 0
-        self.slots: list[Slot] = []
         self.producers_before: list[ProducersBefore] | None = None
 
 

@@ -14,6 +14,9 @@ from braidmq.model import BraidError
 Answer = Callable[[list[AppendResult]], None]
 Done = Callable[[BraidError | None], None]
 
+Slot = tuple[PartitionLog, list[AppendResult], int]
+"""Where the answer for one appended batch goes, so that it can be changed when the write fails."""
+
 WHOLE = -1
 """In place of a partition's number: these are all offsets of the group."""
 
@@ -21,7 +24,7 @@ WHOLE = -1
 class Turn:
     """Everything between two commits."""
 
-    __slots__ = ("answers", "batches", "marks", "notes", "partitions", "sequence", "size_bytes")
+    __slots__ = ("answers", "marks", "notes", "partitions", "sequence", "size_bytes", "slots")
 
     def __init__(self) -> None:
         self.partitions: list[PartitionLog] = []
@@ -29,9 +32,10 @@ class Turn:
         self.notes: list[JournalNote] = []
         self.marks: list[tuple[PartitionLog, int]] = []
         """How far readers may see once the turn is kept."""
+        self.slots: list[Slot] = []
+        """A batch that is kept has one."""
         self.sequence = 0
         self.size_bytes = 0
-        self.batches = 0
 
 
 class JournalNote:
