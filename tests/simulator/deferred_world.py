@@ -76,9 +76,10 @@ class Promises:
     def __init__(self) -> None:
         self.due_ms: dict[str, int] = {}
         self.acknowledged: set[str] = set()
-        self.recalls_tried: set[str] = set()
+        self.recalls: Counter[str] = Counter()
+        """Those that took the message back or may have: all but the ones that were refused. To be refused is no last
+        word: what the log did not take, or a claim that failed did not hand out, can be taken back after all."""
         self.recalled: set[str] = set()
-        self.too_late: set[str] = set()
         self.handles: dict[str, str] = {}
         self.prepared: dict[str, str] = {}
         self.commits_tried: set[str] = set()
@@ -265,15 +266,14 @@ class World:
         if not self.promises.handles:
             return
         id = self.random.choice(sorted(self.promises.handles)[-20:])  # noqa: A001 - a message's id is called id
-        first = id not in self.promises.recalls_tried
-        self.promises.recalls_tried.add(id)
+        self.promises.recalls[id] += 1
         try:
             await timers.recall(self.promises.handles[id])
         except TooLateToRecall:
-            if first:
-                self.promises.too_late.add(id)
+            self.promises.recalls[id] -= 1
         except UnknownTimer:
-            assert not first, f"{id} was acknowledged, and is gone before its time"
+            self.promises.recalls[id] -= 1
+            assert self.promises.recalls[id], f"{id} was acknowledged, and is gone before its time"
         except StoreFailed:
             pass
         else:
@@ -355,7 +355,7 @@ class World:
         assert not early, f"before their time: {early}"
         ids = {message.id for message in there}
         assert not promises.recalled & ids, f"recalled and delivered: {promises.recalled & ids}"
-        expected = promises.acknowledged - promises.recalls_tried | promises.too_late
+        expected = {each for each in promises.acknowledged if not promises.recalls[each]}
         assert expected <= ids, f"lost: {expected - ids}"
         assert not self.timer_rows.by_id, f"still waiting: {list(self.timer_rows.by_id.values())}"
 

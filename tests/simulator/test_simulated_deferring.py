@@ -15,7 +15,9 @@ from braidmq.core.halves import Ended, Halves, WaitingRoom
 from braidmq.core.halves._waiting_room import OnNoted
 from braidmq.core.timers import Timers
 from braidmq.model import Half, Timer
-from simulator.deferred_world import World
+from braidmq.model.errors import StorageFull
+from simulator.deferred_world import DELAY_MAX_MS, World
+from simulator.transactions import LOOKING
 
 LIVES = 6
 
@@ -57,6 +59,45 @@ def run_seeds(first: int, seconds: float) -> int:
 
 def test_what_was_promised_happens_through_crashes_at_any_moment() -> None:
     assert run_seeds(0, 8.0) > 0
+
+
+async def _too_late_to_recall(monkeypatch: pytest.MonkeyPatch) -> tuple[World, Timers, "asyncio.Future[Any]"]:
+    """A world without trouble in which the only message is due and was recalled in vain, and what the log will say."""
+    world = await World.make(0)
+    world.moments.begin(LOOKING * 2)
+    timers, _, _ = world._services()
+    await timers.start()
+    await world._delay(timers)
+    assert world.promises.handles
+    answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    monkeypatch.setattr(world.log, "append", lambda _: answer)
+    await world.clock.advance(DELAY_MAX_MS)
+    await world._turns()
+    await world._recall(timers)
+    assert not world.promises.recalled
+    return world, timers, answer
+
+
+async def test_a_message_that_the_log_refused_and_its_publisher_took_back_is_not_missed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world, timers, answer = await _too_late_to_recall(monkeypatch)
+    answer.set_result([StorageFull()])
+    await world._turns()
+    await world._recall(timers)
+    assert world.promises.recalled
+    world._check_timers()
+    await timers.close()
+
+
+async def test_a_message_is_missed_however_often_it_was_recalled_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, timers, answer = await _too_late_to_recall(monkeypatch)
+    world.timer_rows.by_id.clear()
+    await world._recall(timers)
+    with pytest.raises(AssertionError, match="lost"):
+        world._check_timers()
+    answer.set_result([StorageFull()])
+    await timers.close()
 
 
 async def _forget_before_appending(self: Timers, claimed: list[Timer]) -> None:

@@ -263,6 +263,24 @@ async def test_while_the_disk_is_full_messages_wait_and_can_be_recalled(place: P
     assert place.bodies(topic) == [b"kept"]
 
 
+async def test_what_was_too_late_to_recall_is_recalled_when_the_disk_has_refused_it(
+    place: Place, topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handle = await delay(place, topic, b"back", 10)
+    answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    with monkeypatch.context() as patch:
+        patch.setattr(place.log, "append", lambda _: answer)
+        await place.clock.advance(10)
+        with pytest.raises(TooLateToRecall):
+            await place.timers.recall(handle)
+        answer.set_result([StorageFull()])
+        await settle()
+    await place.timers.recall(handle)
+    await place.clock.advance(MINUTE_MS)
+    assert place.bodies(topic) == []
+    assert not place.timer_rows.by_id
+
+
 async def test_a_message_without_its_topic_is_parked_and_can_be_released_or_cancelled(
     place: Place, topic: Topic
 ) -> None:
