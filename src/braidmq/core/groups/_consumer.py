@@ -9,7 +9,9 @@ A partition has one owner from the moment it is given until its member has said 
 never in two hands.
 
 What a heartbeat changes is kept before it is answered, and no heartbeat is answered while an earlier change is on its
-way to the store. A write that fails leaves memory ahead of the store: the next one writes everything.
+way to the store. Each write carries also what is on its way before it, so that the store never has a change without
+those that it is built on, whichever writes fail. A write that fails leaves memory ahead of the store: the next one
+writes everything.
 """
 
 import asyncio
@@ -97,8 +99,11 @@ class ConsumerGroup:
         self._read_by: dict[str, frozenset[str]] = {}
         self._is_topics_stale = True
         self._changed: set[str] = set()
-        """The keys of rows that are not kept as they are now."""
+        """The keys of rows that are not kept as they are now, nor on their way to be."""
+        self._under_way: set[str] = set()
+        """The keys of rows in writes since the group was last kept as a whole."""
         self._is_unkept = True
+        """The store may have anything of the group: until a write has succeeded, each writes everything."""
         self._writing: asyncio.Future[None] | None = None
 
     @classmethod
@@ -483,32 +488,35 @@ class ConsumerGroup:
 
     def _keep(self) -> "asyncio.Future[None] | None":
         """Keep what has changed; None where all is kept. Until then nobody may be told anything."""
-        changed, self._changed = self._changed, set()
-        if not changed and not self._is_unkept:
+        if not self._changed and (self._writing is not None or not self._is_unkept):
             return self._writing
-        if self._is_unkept:
-            self._is_unkept = False
-            rows = {key: row for key in (GROUP_KEY, *self.members) if (row := self._row(key)) is not None}
-            write = self._home.keep(self.name, rows)
-        else:
-            write = self._home.keep_some(self.name, {key: self._row(key) for key in changed})
+        self._under_way |= self._changed
+        self._changed = set()
+        write = self._write()
         if self._writing is not None:
             write = asyncio.ensure_future(_both(self._writing, write))
         self._writing = write
         write.add_done_callback(self._kept)
         return write
 
+    def _write(self) -> "asyncio.Future[None]":
+        if self._is_unkept:
+            rows = {key: row for key in (GROUP_KEY, *self.members) if (row := self._row(key)) is not None}
+            return self._home.keep(self.name, rows)
+        return self._home.keep_some(self.name, {key: self._row(key) for key in self._under_way})
+
     def _kept(self, write: "asyncio.Future[None]") -> None:
-        if write.cancelled() or write.exception() is not None:
+        is_failed = write.cancelled() or write.exception() is not None
+        if is_failed:
             self._is_unkept = True
             for member in self.members.values():
                 member.giving_up.cancel()  # perhaps it was not told; its time begins when it is
         if self._writing is write:
-            self._writing = None
+            self._writing, self._under_way, self._is_unkept = None, set(), is_failed
 
 
 async def _both(earlier: "asyncio.Future[None]", later: "asyncio.Future[None]") -> None:
-    """What is built on a change that was not kept is not kept, either."""
+    """What is built on a change that was not kept is not told."""
     await asyncio.gather(earlier, later)
 
 

@@ -1,6 +1,8 @@
 """Groups that we assign to: members come to what they are to hold without ever holding the same."""
 
 import asyncio
+from collections.abc import Coroutine
+from typing import Any
 
 import pytest
 
@@ -533,6 +535,46 @@ async def test_what_is_built_on_a_change_that_was_not_kept_is_not_told(world: Wo
     await converge(one, two)
     assert one.held | two.held == numbers(world)
     assert one.held.isdisjoint(two.held)
+
+
+async def keep_only_the_second(world: World, *changes: Coroutine[Any, Any, object]) -> None:
+    """These changes are begun, the store fails the first, keeps the second, and the process ends."""
+    world.keeper.is_holding = world.keeper.is_failing = True
+    tasks = [asyncio.ensure_future(change) for change in changes]
+    await settle()
+    world.keeper.release(1)
+    await settle()
+    world.keeper.is_failing = False
+    world.keeper.release(1)
+    await settle()
+    await world.crash()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    world.keeper.is_holding = False
+
+
+async def test_a_share_is_not_kept_for_two_members_where_only_the_first_ones_going_fails_to_be_kept(
+    world: World,
+) -> None:
+    one, two = Holder(world, "one"), Holder(world, "two")
+    await one.join()
+    await keep_only_the_second(world, one.leave(), two.join())
+    await two.join()
+    await one.join()
+    assert one.held.isdisjoint(two.held)
+    await converge(one, two)
+    assert one.held | two.held == numbers(world)
+
+
+async def test_a_new_group_whose_first_write_fails_is_kept_as_a_whole_by_the_second(world: World) -> None:
+    world.directory.add("others", 2)
+    one, two = Holder(world, "one"), Holder(world, "two", topics=("others",))
+    await keep_only_the_second(world, one.join(), two.join())
+    view = world.groups.find_consumer("g")
+    assert view is not None
+    assert {member.member_id: member.assigned for member in view.members} == {
+        "one": numbers(world),
+        "two": numbers(world, "others"),
+    }
 
 
 # Pausing.
