@@ -1,8 +1,8 @@
-"""Memory that a load has needed goes back to the system when the load is over.
+"""Memory that a load needs stays with the node while the load lasts, and goes back to the system when it is over.
 
-What Python frees, the C library keeps for whoever asks next. After large requests that may be more than the node takes
-itself, and the system would not get it back. Asking for it takes milliseconds, in which nobody is given memory; so that
-is done while little moves, and only when there may be something to get.
+To ask the system for the memory of each large request anew would take longer than anything else that is done with the
+request. After the load, what is kept may be more than the node takes itself. Giving it back takes milliseconds, in
+which nobody is given memory; so that is done while little moves, and only when there may be something to give.
 """
 
 import asyncio
@@ -11,6 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from braidmq.allocator import give_back, keep_freed
+
+KEPT_BYTES: Final = 64 << 20
 LOOK_S: Final = 1.0
 QUIET_BYTES: Final = 1 << 20
 """Less than this moves from one look to the next while it is quiet."""
@@ -30,6 +33,7 @@ class MemoryReturn:
         """What is resident now is what the node needs. Nothing is done where the system does not tell how much that
         is."""
         if _STATM.exists():
+            keep_freed(KEPT_BYTES)
             self._task = asyncio.create_task(self._run(resident_bytes()), name="memory return")
 
     async def close(self) -> None:
@@ -44,19 +48,10 @@ class MemoryReturn:
             moved = self._moved_bytes()
             is_quiet, moved_before = moved - moved_before < QUIET_BYTES, moved
             if is_quiet and resident_bytes() >= needed_bytes + WORTH_BYTES:
-                await asyncio.to_thread(_give_back)
+                await asyncio.to_thread(give_back)
                 needed_bytes = resident_bytes()
 
 
 def resident_bytes() -> int:
     """How much of this process is in memory."""
     return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def _give_back() -> None:
-    """Does nothing where the C library does not know how."""
-    import ctypes  # takes 4 ms, and most nodes never come here
-
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)

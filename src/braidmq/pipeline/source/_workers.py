@@ -1,23 +1,20 @@
 """What a Python worker of Spark keeps from one task to the next: its connections, and what it has imported."""
 
 import atexit
-import ctypes
 import gc
 import itertools
 import os
 from typing import Final
 
+from braidmq.allocator import keep_freed
 from braidmq.pipeline.source._cluster import Cluster
 from braidmq.pipeline.source._options import Options
 
 _open: dict[tuple[object, ...], Cluster] = {}
 _calls: Final = itertools.count(1)
 _SETTLED_AT: Final = 2
-_TRIM_THRESHOLD: Final = -1
-_MAP_THRESHOLD: Final = -3
 _KEPT_BYTES: Final = 128 * 1024 * 1024
-_KEPT_BLOCK_BYTES: Final = 32 * 1024 * 1024
-"""The largest that glibc takes."""
+"""What a batch was decoded into is taken again for the next."""
 _IS_REUSED: Final = "SPARK_REUSE_WORKER" in os.environ
 
 
@@ -27,7 +24,7 @@ def worker_cluster(options: Options) -> Cluster:
     settle()
     identity = (options.connection.identity, options.read_committed)
     if identity not in _open:
-        _keep_memory()
+        keep_freed(_KEPT_BYTES)
         _open[identity] = Cluster(options.connection, read_committed=options.read_committed)
     return _open[identity]
 
@@ -38,18 +35,6 @@ def settle() -> None:
     no garbage: what is there when the second begins will stay, and from then on is passed over."""
     if _IS_REUSED and next(_calls) == _SETTLED_AT:
         gc.freeze()
-
-
-def _keep_memory() -> None:
-    """What a batch was decoded into is taken again for the next. The C library (glibc; others are left alone) would
-    give blocks of this size back to the system each time, and the system fills them with zeros before it lends them
-    again, which takes as long as decoding does."""
-    try:
-        set_option = ctypes.CDLL(None).mallopt
-    except (OSError, AttributeError):
-        return
-    set_option(_TRIM_THRESHOLD, _KEPT_BYTES)
-    set_option(_MAP_THRESHOLD, _KEPT_BLOCK_BYTES)
 
 
 def _close_all() -> None:
