@@ -281,6 +281,22 @@ async def test_what_was_too_late_to_recall_is_recalled_when_the_disk_has_refused
     assert not place.timer_rows.by_id
 
 
+async def test_what_an_earlier_life_may_have_delivered_cannot_be_recalled_while_the_disk_is_full(
+    place: Place, topic: Topic
+) -> None:
+    handle = await delay(place, topic, b"there", 10)
+    place.timer_rows.deletes_fail = True
+    await place.clock.advance(10)
+    assert place.bodies(topic) == [b"there"]
+    log_of(place).refusal = StorageFull()
+    await place.restart()
+    place.timer_rows.deletes_fail = False
+    for _ in range(3):
+        with pytest.raises(TooLateToRecall):
+            await place.timers.recall(handle)
+        await place.clock.advance(MINUTE_MS)
+
+
 async def test_a_message_without_its_topic_is_parked_and_can_be_released_or_cancelled(
     place: Place, topic: Topic
 ) -> None:

@@ -92,11 +92,15 @@ class Timers:
         """Those that are being delivered, and can no longer be taken back."""
         self._appended: list[UUID] = []
         """Those in their topics whose rows are not removed yet; nothing is claimed before they are."""
+        self._tried_before: set[UUID] = set()
+        """Those of this turn that somebody had claimed before, and may have appended."""
+        self._began_ms = 0
         self._counts = {"added": 0, "delivered": 0, "recalled": 0, "cancelled": 0, "parked": 0, "put_off": 0}
 
     async def start(self) -> None:
         """Take over from the node's last life, and begin to deliver."""
-        await self._rows.wake_claims(self._owner, self._clock.now_ms(), LEASE_MS)
+        self._began_ms = self._clock.now_ms()
+        await self._rows.wake_claims(self._owner, self._began_ms, LEASE_MS)
         self._alarm.start()
 
     async def close(self) -> None:
@@ -279,8 +283,10 @@ class Timers:
         return removed[0]
 
     def _is_given(self, timer: Timer) -> bool:
-        """Whether a node is delivering it, this one or another."""
-        return bool(timer.owner) or timer.id in self._in_hand
+        """Whether a node is delivering it, this one or another, or its last life may have."""
+        if timer.owner or timer.id in self._in_hand:
+            return True
+        return not timer.parked and deferred_time_ms(timer.id) <= self._began_ms
 
     def _note_recalled(self, timer: Timer) -> None:
         self._tracer.note(TraceKind.RECALLED, timer.message_id, topic_id=timer.topic_id, topic=timer.topic)
@@ -303,11 +309,14 @@ class Timers:
                 await self._forget_appended()
         finally:
             self._in_hand = set(self._appended)
+            self._tried_before.clear()
         return next_ms
 
     def _claimed(self, timer: Timer, *, wake_ms: int) -> Timer:
         """Runs between other changes of rows, so that whoever wants this one back comes before or behind."""
         self._in_hand.add(timer.id)
+        if timer.owner:
+            self._tried_before.add(timer.id)
         return replace(timer, owner=self._owner, wake_ms=wake_ms, attempts=timer.attempts + 1)
 
     async def _deliver(self, claimed: list[Timer]) -> None:
@@ -341,10 +350,11 @@ class Timers:
 
     def _refused(self, timer: Timer, refusal: BraidError) -> Timer:
         """What is to become of a message that could not be appended: tried again, or left to an operator. One that the
-        log has refused for sure can be recalled again."""
+        log has refused for sure can be recalled again, unless somebody tried before."""
         now_ms = self._clock.now_ms()
         if isinstance(refusal, StorageFull):
-            return replace(timer, owner="", wake_ms=now_ms + RETRY_MS)
+            owner = self._owner if timer.id in self._tried_before else ""
+            return replace(timer, owner=owner, wake_ms=now_ms + RETRY_MS)
         if isinstance(refusal, StorageFailed | LogClosed):
             return replace(timer, wake_ms=now_ms + RETRY_MS)
         if isinstance(refusal, UnknownTopic | UnknownPartition) and timer.attempts <= 1:
