@@ -32,6 +32,7 @@ _CONTROL_BIT = 0x20
 _MARKER_KEY = struct.Struct(">hh")
 _MARKER_VALUE = struct.Struct(">hi")
 _UNBOUNDED = (1 << 31) - 1
+_TIME_MAX = (1 << 63) - 1
 _PLAIN_MS_MAX = 1 << 60
 """Times up to this one are no special case; -1 is, which the builder takes for none at all."""
 
@@ -100,6 +101,8 @@ def build_batch(
     try:
         for record in listed:
             delta = record.offset - base_offset
+            if not -_TIME_MAX <= record.timestamp_ms <= _TIME_MAX:
+                raise OverflowError(f"the time {record.timestamp_ms}")
             # The builder takes a first time of -1 for none at all: it sees what is behind the first, put right below.
             builder.append(delta, record.timestamp_ms - first_ms, record.key, record.value, list(record.headers))
         data = bytearray(builder.build())

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatch as KafkaBatch
 from kafka.record.default_records import DefaultRecordBatchBuilder as KafkaBuilder
 
+from braidmq.model.errors import InvalidBatch
 from braidmq.records import (
     BATCH_HEADER_BYTES,
     Batch,
@@ -113,6 +114,12 @@ def test_a_first_time_may_be_any(first_ms: int) -> None:
     batch = build_batch(listed)
     assert (batch.base_timestamp, batch.max_timestamp) == (first_ms, first_ms + 7)
     assert [record.timestamp_ms for record in read_records(batch)] == [first_ms, first_ms - 5, first_ms + 7]
+
+
+@pytest.mark.parametrize("times", [(1 << 63,), (5, 1 << 63), (-(1 << 63) - 5,), (-10, -(1 << 63) - 5)])
+def test_a_time_that_no_record_can_have_is_refused(times: tuple[int, ...]) -> None:
+    with pytest.raises(InvalidBatch):
+        build_batch([Record(offset, time_ms, None, b"") for offset, time_ms in enumerate(times)])
 
 
 @BOTH
