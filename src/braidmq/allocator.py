@@ -5,8 +5,7 @@ system fills them with zeroes before it lends them again, which takes longer tha
 libraries are left alone.
 """
 
-import ctypes
-from typing import Final
+from typing import Any, Final
 
 _TRIM_THRESHOLD: Final = -1
 _MAP_THRESHOLD: Final = -3
@@ -29,7 +28,9 @@ def give_back() -> None:
         trim(0)
 
 
-def _glibc(function: str) -> "ctypes._NamedFuncPointer | None":
+def _glibc(function: str) -> Any:
+    import ctypes  # takes 4 ms, and a node that is not loaded never comes here
+
     try:
         return getattr(ctypes.CDLL(None), function, None)
     except OSError:

@@ -33,7 +33,6 @@ class MemoryReturn:
         """What is resident now is what the node needs. Nothing is done where the system does not tell how much that
         is."""
         if _STATM.exists():
-            keep_freed(KEPT_BYTES)
             self._task = asyncio.create_task(self._run(resident_bytes()), name="memory return")
 
     async def close(self) -> None:
@@ -42,11 +41,14 @@ class MemoryReturn:
             await asyncio.wait((self._task,))
 
     async def _run(self, needed_bytes: int) -> None:
-        moved_before = self._moved_bytes()
+        moved_before, is_keeping = self._moved_bytes(), False
         while True:
             await asyncio.sleep(LOOK_S)
             moved = self._moved_bytes()
             is_quiet, moved_before = moved - moved_before < QUIET_BYTES, moved
+            if not is_quiet and not is_keeping:
+                is_keeping = True
+                keep_freed(KEPT_BYTES)
             if is_quiet and resident_bytes() >= needed_bytes + WORTH_BYTES:
                 await asyncio.to_thread(give_back)
                 needed_bytes = resident_bytes()

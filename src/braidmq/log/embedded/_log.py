@@ -198,7 +198,7 @@ class EmbeddedLog:
             return
         if engine.commit_turn():
             self._request_sync()
-        if self._is_flush_due() and self._may_flush():
+        if engine.ready and engine.tail_bytes >= FLUSH_WORTH_BYTES and self._may_flush():
             self._begin_flush()
         if (spare := engine.journal.begin_spare()) is not None:
             making = self._loop.run_in_executor(self._readers, spare.run)
@@ -223,10 +223,6 @@ class EmbeddedLog:
             self._begin_flush()
         is_behind = files >= JOURNAL_FILES_MAX or engine.tail_bytes >= engine.tail_bytes_max
         return is_behind and (not self._may_flush() or self._checkpoint_task is not None)
-
-    def _is_flush_due(self) -> bool:
-        engine = self._engine
-        return engine.is_crowded or (bool(engine.ready) and engine.tail_bytes >= FLUSH_WORTH_BYTES)
 
     def _may_flush(self) -> bool:
         """One flush at a time, and none beside a sync of segments: a file that is written to while it is synced brings
