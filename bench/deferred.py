@@ -11,7 +11,7 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from uuid import UUID
 
@@ -31,6 +31,7 @@ CHUNK = 10_000
 BODY = bytes(1024)
 
 Work = Callable[[Node, Topic], Awaitable[float]]
+Medians = tuple[float, float]
 
 
 def settings_for(folder: Path) -> Settings:
@@ -124,36 +125,41 @@ WORKS: dict[str, tuple[Work, float]] = {
 }
 
 
-async def measure(timers: int, halves: int, rounds: int) -> list[Figure]:
-    ratios: dict[str, list[float]] = {what: [] for what in WORKS}
-    rates: dict[str, list[float]] = {what: [] for what in WORKS}
-    with tempfile.TemporaryDirectory() as folder, Progress("deferred", rounds) as progress:
-        places = [settings_for(Path(folder) / name) for name in ("empty", "full")]
-        topics = [await _prepared(settings) for settings in places]
-        await fill(places[1], topics[1], timers, halves)
+async def compared(places: Sequence[Settings], topics: Sequence[Topic], rounds: int, name: str) -> dict[str, Medians]:
+    """Two nodes do all works in turn: for each the ratio of the second's rate to the first's, and the second's rate."""
+    found: dict[str, list[Medians]] = {what: [] for what in WORKS}
+    with Progress(name, rounds) as progress:
         nodes = [await Node.start(settings) for settings in places]
         try:
             for number in range(rounds):
                 for what, (work, _) in WORKS.items():
-                    found = {at: await work(nodes[at], topics[at]) for at in ((0, 1) if number % 2 else (1, 0))}
-                    ratios[what].append(found[1] / found[0])
-                    rates[what].append(found[1])
+                    rates = {at: await work(nodes[at], topics[at]) for at in ((0, 1) if number % 2 else (1, 0))}
+                    found[what].append((rates[1] / rates[0], rates[1]))
                 progress.step()
         finally:
             for node in nodes:
                 await node.stop()
+    return {
+        what: (statistics.median(ratio for ratio, _ in all_found), statistics.median(rate for _, rate in all_found))
+        for what, all_found in found.items()
+    }
+
+
+async def measure(timers: int, halves: int, rounds: int) -> list[Figure]:
+    with tempfile.TemporaryDirectory() as folder:
+        places = [settings_for(Path(folder) / name) for name in ("empty", "full")]
+        topics = [await prepared(settings) for settings in places]
+        await fill(places[1], topics[1], timers, halves)
+        found = await compared(places, topics, rounds, "deferred")
     beside = f"beside {timers:,} timers and {halves:,} halves"
-    return [
-        _figure(what, statistics.median(ratios[what]), wanted, f"{statistics.median(rates[what]):,.0f}/s {beside}")
-        for what, (_, wanted) in WORKS.items()
-    ]
+    return [figure(what, *found[what], wanted, beside) for what, (_, wanted) in WORKS.items()]
 
 
-def _figure(what: str, ratio: float, wanted: float, detail: str) -> Figure:
-    return Figure(what, f"{ratio:.2f}", f">= {wanted}", ratio >= wanted, detail)
+def figure(what: str, ratio: float, rate: float, wanted: float, how: str) -> Figure:
+    return Figure(what, f"{ratio:.2f}", f">= {wanted}", ratio >= wanted, f"{rate:,.0f}/s {how}")
 
 
-async def _prepared(settings: Settings) -> Topic:
+async def prepared(settings: Settings) -> Topic:
     node = await Node.start(settings)
     topic = await node.topics.create("orders", partitions=4)
     await node.stop()

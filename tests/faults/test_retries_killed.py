@@ -22,15 +22,18 @@ Said = set[tuple[str, str, int]]
 
 
 def run_and_kill(folder: Path, life: int, said: Said) -> None:
-    """Read what the node says, and kill it in the midst of its work; a line that it did not finish was not said."""
+    """Read what the node says, and kill it in the midst of its work; a line that it did not finish was not said. Lives
+    behind the first go on until a message has died, however much a quick machine does before."""
     command = [sys.executable, str(Path(__file__).with_name("retry_node.py")), str(folder), f"life{life}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
+        has_buried = life == 0
         for count, line in enumerate(process.stdout):
-            if count == LINES * (life + 1):
-                process.kill()
             if line.endswith("\n") and (words := line.split())[0] in ("sent", "dead"):
                 said.add((words[0], words[1], int(words[2])))
+                has_buried |= words[0] == "dead"
+            if count >= LINES * (life + 1) and has_buried:
+                process.kill()
 
 
 async def copies_in(node: Node, name: str) -> list[Message]:

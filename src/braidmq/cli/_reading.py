@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from braidmq.cli._api import path_of
+from braidmq.cli._api import Api, path_of
 from braidmq.cli._call import Call
 from braidmq.cli._times import time_ms
 from braidmq.model.errors import InvalidSetting
@@ -43,7 +43,7 @@ class Reading:
         for partition in self._partitions:
             offset, end = self._begin(partition, place), self._bounds[partition]["stable_offset"]
             while offset < end:
-                pulled = self._pull(partition, offset)
+                pulled = self._pull(partition, offset, self._call.api)
                 yield from (item for item in pulled["items"] if item["offset"] < end)
                 offset = pulled["next_offset"]
 
@@ -66,21 +66,24 @@ class Reading:
             ended.set()
 
     def _watch(self, offsets: dict[int, int], coming: "queue.Queue[Any]", ended: threading.Event) -> None:
+        """With connections of its own: it may still wait for an answer when who follows has had enough, and nobody else
+        closes what it waits on."""
         wait_s = WAIT_S if len(offsets) == 1 else SHORT_WAIT_S
         try:
-            while not ended.is_set():
-                for partition, offset in offsets.items():
-                    pulled = self._pull(partition, offset, wait_s=wait_s)
-                    for item in pulled["items"]:
-                        coming.put(item)
-                    offsets[partition] = pulled["next_offset"]
+            with Api(self._call.api.url) as api:
+                while not ended.is_set():
+                    for partition, offset in offsets.items():
+                        pulled = self._pull(partition, offset, api, wait_s=wait_s)
+                        for item in pulled["items"]:
+                            coming.put(item)
+                        offsets[partition] = pulled["next_offset"]
         except Exception as error:  # whatever it was, who follows is told; after its end, nobody listens
             coming.put(error)
 
-    def _pull(self, partition: int, offset: int, *, wait_s: float = 0.0) -> Any:
+    def _pull(self, partition: int, offset: int, api: Api, *, wait_s: float = 0.0) -> Any:
         path = path_of("topics", self._topic, "partitions", partition, "messages")
         query = {"offset": offset, "limit": PULL_MAX, "wait_s": wait_s, "instance": self._call.instance}
-        return self._call.api.get(path, **query, **self._chosen)
+        return api.get(path, **query, **self._chosen)
 
     def _begin(self, partition: int, place: str) -> int:
         bounds = self._bounds[partition]

@@ -38,6 +38,7 @@ _OVERHEAD_BYTES: Final = 128
 
 _BORN_ADDED: Final = 1
 _AS_SENT: Final = 2
+_KINDS: Final = (b"\x01", b"\x02")
 _PREFIX: Final = struct.Struct(">Bq")
 """Whether the last header is one of ours that says when the message was born, and when that was."""
 _decode_struct = msgspec.msgpack.Decoder(Message).decode
@@ -53,10 +54,11 @@ class Parcel(NamedTuple):
 
 
 class Delivered(NamedTuple):
-    """Where a message went: the index of the partition in its topic, and the offset."""
+    """Where a message went: the index of the partition in its topic, the offset, and the partition's number."""
 
     partition: int
     offset: int
+    number: int
 
 
 Fate = Delivered | BraidError
@@ -144,15 +146,16 @@ class Delivery:
         left = len(parcels)
         all_known: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-        def tell(place: int, told: Sequence[Fate]) -> None:
+        def tell(places: Sequence[int], told: Sequence[Fate]) -> None:
             nonlocal left
-            fates[place] = told[0]
-            left -= 1
+            for place, fate in zip(places, told, strict=True):
+                fates[place] = fate
+            left -= len(places)
             if not left and not all_known.done():
                 all_known.set_result(None)
 
-        for place, parcel in enumerate(parcels):
-            self.put(parcel.topic_id, parcel.partition, (parcel.content,), partial(tell, place))
+        for (topic_id, partition), places in _together(parcels):
+            self.put(topic_id, partition, [parcels[place].content for place in places], partial(tell, places))
         await all_known
         return cast("list[Fate]", fates)
 
@@ -194,7 +197,8 @@ class Delivery:
             if isinstance(result, Appended):
                 self._tally.stored(number, batch)
                 first, partition = result.base_offset, load.partition
-                load.note(begin, [Delivered(partition, offset) for offset in range(first, first + end - begin)])
+                offsets = range(first, first + end - begin)
+                load.note(begin, [Delivered(partition, offset, number) for offset in offsets])
             else:
                 load.note(begin, [result] * (end - begin))
 
@@ -274,6 +278,18 @@ class Delivery:
         return self._draw(count) if key is None else partition_for(key, count)
 
 
+def _together(parcels: Sequence[Parcel]) -> Iterable[tuple[tuple[UUID, int], list[int]]]:
+    """The places of parcels that go to one partition for sure, in order. One that has yet to be opened, for its
+    partition or because it was kept long ago, goes alone: what is wrong with it then is its own."""
+    together: dict[tuple[UUID, int], list[int]] = {}
+    for place, (topic_id, partition, content) in enumerate(parcels):
+        if partition >= 0 and content[:1] in _KINDS:
+            together.setdefault((topic_id, partition), []).append(place)
+        else:
+            yield (topic_id, partition), [place]
+    yield from together.items()
+
+
 def with_id(message: Message, id: str) -> Message:
     """The message with an id: its own, or else this one."""
     if message.id is not None:
@@ -310,7 +326,7 @@ def unpack(content: bytes) -> Message:
 
 def _record_content(content: bytes) -> bytes:
     """What is appended of a message that was kept. Raises InvalidBatch."""
-    if content[:1] in (b"\x01", b"\x02"):
+    if content[:1] in _KINDS:
         return content[_PREFIX.size :]
     return _record_content(pack(unpack(content)))
 

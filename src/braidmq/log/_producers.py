@@ -14,10 +14,13 @@ from typing import NamedTuple
 
 from braidmq.log._port import AbortedTransaction, ProducerState
 from braidmq.model.errors import InvalidProducerEpoch, InvalidTransactionState, OutOfOrderSequence
-from braidmq.records import Batch, Marker, read_marker
+from braidmq.records import UNUSUAL_BITS, Batch, Marker, read_marker
 
 BATCHES_REMEMBERED = 5
 SEQUENCE_MASK = 0x7FFFFFFF
+
+_new = tuple.__new__
+"""Makes a named tuple in a third of the time; for what is made for every batch."""
 
 
 class SentBatch(NamedTuple):
@@ -114,6 +117,23 @@ class Producers:
             raise OutOfOrderSequence(
                 f"producer {batch.producer_id} sent sequence {batch.base_sequence}; {expected} is the next"
             )
+
+    def store_next(self, batch: Batch, base_offset: int, append_ms: int) -> ProducersBefore | None:
+        """What finding no duplicate, checking and storing do with what most batches are: the next of a known producer,
+        outside of transactions. None for any other: then nothing has changed. Hot path."""
+        producer_id = batch.producer_id
+        producer = self.by_id.get(producer_id)
+        if producer is None or batch.attributes & UNUSUAL_BITS or producer.transaction_offset >= 0:
+            return None
+        epoch, sent = producer.epoch, producer.sent
+        sequence = batch.base_sequence
+        if not sent or batch.producer_epoch != epoch or sequence != (sent[-1].last_sequence + 1) & SEQUENCE_MASK:
+            return None
+        delta = batch.last_offset_delta
+        last_sequence = (sequence + delta) & SEQUENCE_MASK
+        now = _new(SentBatch, (sequence, last_sequence, base_offset, base_offset + delta, append_ms))
+        self.by_id[producer_id] = _new(Producer, (epoch, (*sent[1 - BATCHES_REMEMBERED :], now), -1, append_ms))
+        return _new(ProducersBefore, (producer_id, producer, len(self.aborted), len(self.ended)))
 
     def store(self, batch: Batch, base_offset: int, append_ms: int) -> ProducersBefore:
         """Take note of a batch that goes to this offset; what was before is returned, for `undo`."""

@@ -70,6 +70,8 @@ class TraceRange(msgspec.Struct, frozen=True, kw_only=True):
     first: int
     until: int
     client: str = ""
+    message_ids: tuple[str, ...] = ()
+    """Whose step it was, in the order of the offsets, where that was said; told to those who hear of it, not kept."""
 
 
 TRACE_SPAN_MAX = 1 << 20

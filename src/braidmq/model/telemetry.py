@@ -107,7 +107,7 @@ class DiskSample(Sample, frozen=True, kw_only=True, tag="disk"):
 
 class TraceSample(Sample, frozen=True, kw_only=True, omit_defaults=True, tag="trace"):
     """One step of a message (`message_id`, perhaps with its place), or of all messages between two offsets (`first`,
-    and `until`, which is not included). See `TraceKind` for the steps."""
+    and `until`, which is not included; `message_ids`, where they are known). See `TraceKind` for the steps."""
 
     step: str
     at_ms: int
@@ -118,6 +118,7 @@ class TraceSample(Sample, frozen=True, kw_only=True, omit_defaults=True, tag="tr
     first: int = -1
     until: int = -1
     message_id: str = ""
+    message_ids: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     group: str = ""
     client: str = ""

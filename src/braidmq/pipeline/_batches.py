@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from braidmq.pipeline._fields import Buffer, Flags, Integers, Octets
-from braidmq.records import BATCH_HEADER_BYTES, BATCH_OVERHEAD_BYTES, Batch, extend_checksum, parse_batch
+from braidmq.records import BATCH_HEADER_BYTES, BATCH_OVERHEAD_BYTES, UNUSUAL_BITS, Batch, extend_checksum, parse_batch
 
 Heads: TypeAlias = npt.NDArray[np.void]
 
@@ -35,8 +35,6 @@ HEAD: Final = np.dtype(
 )
 CODEC_BITS: Final = 0x07
 APPEND_TIME_BIT: Final = 0x08
-_IN_TRANSACTION_BITS: Final = 0x30
-"""Of batches of a transaction, and of the markers that end one."""
 _MAGIC: Final = 2
 _CHECKED_FROM: Final = 21
 """The checksum covers what is behind it."""
@@ -82,7 +80,7 @@ class Batches(NamedTuple):
         heads, bases, deltas = self.heads, self.column("base_offset"), self.column("last_offset_delta")
         return bool(
             (heads["magic"] == _MAGIC).all()
-            and not (heads["attributes"] & _IN_TRANSACTION_BITS).any()
+            and not (heads["attributes"] & UNUSUAL_BITS).any()
             and (deltas >= 0).all()
             and np.array_equal(heads["record_count"], deltas + 1)
             and np.array_equal(bases[1:], (bases + deltas + 1)[:-1])

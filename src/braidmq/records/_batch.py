@@ -36,6 +36,8 @@ CODEC_MASK: Final = 0x07
 _APPEND_TIME_BIT: Final = 0x08
 _TRANSACTIONAL_BIT: Final = 0x10
 _CONTROL_BIT: Final = 0x20
+UNUSUAL_BITS: Final = _TRANSACTIONAL_BIT | _CONTROL_BIT
+"""Of batches of a transaction, and of the markers that end one."""
 
 
 batch_checksum: Final = ChecksumBehind(_ATTRIBUTES_AT)

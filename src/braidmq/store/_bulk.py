@@ -4,7 +4,7 @@ One idea: how values are bound follows from their columns and the database. So t
 kind of database, and a row is a tuple of what the driver takes.
 
 SQLite is called without the interpreter's lock, and its driver asks for the lock again after every row: beside a busy
-event loop, that takes longer than the row. So there, many rows are deleted as one.
+event loop, that takes longer than the row. So there, many rows are deleted as one, and read as one.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,6 +15,7 @@ import msgspec
 import sqlalchemy as sa
 
 _Bind = Callable[[Any], Any]
+_decode_list: Callable[[str], list[list[Any]]] = msgspec.json.Decoder(list[list[Any]]).decode
 
 
 class _Written(NamedTuple):
@@ -73,37 +74,82 @@ class Removal:
             self._each.execute(connection, [(each,) for each in ids])
 
 
-class Streamed:
-    """Rows of a table that meet a condition, in an order, so many and of `size_bytes` so much: in a SQLite file, of
-    which no more is read than is taken."""
+def fitting(sizes: Iterable[int], bytes_max: int) -> int:
+    """How many of the first have no more than this together; at least one, if there is one."""
+    count = 0
+    for size in sizes:
+        bytes_max -= size
+        if bytes_max < 0 and count:
+            break
+        count += 1
+    return count
+
+
+class Gathered:
+    """Rows of a table that meet a condition, in an order, so many and of `size_bytes` so much: in a SQLite file, as one
+    row. Numbers and texts are a list in JSON; bytes, which JSON has no place for, lie one behind the other."""
 
     def __init__(self, table: sa.Table, condition: sa.ColumnElement[bool], order: Sequence[sa.Column[Any]]) -> None:
+        columns = list(table.c)
+        self._uuids_at = [at for at, each in enumerate(columns) if isinstance(each.type, sa.Uuid)]
+        self._bytes_at = [at for at, each in enumerate(columns) if isinstance(each.type, sa.LargeBinary)]
         most = sa.bindparam("rows_max", type_=sa.Integer)
-        self._statement = sa.select(table).where(condition).order_by(*order).limit(most)
-        self._size_at = list(table.c).index(table.c.size_bytes)
-        self._uuids_at = [at for at, each in enumerate(table.c) if isinstance(each.type, sa.Uuid)]
+        self._sizes = _OneRow(_gathered(sa.select(table.c.size_bytes).where(condition).order_by(*order).limit(most)))
+        self._rows = _OneRow(_gathered(sa.select(table).where(condition).order_by(*order).limit(most)))
+
+    def read(self, connection: sa.Connection, now_ms: int, rows_max: int, bytes_max: int) -> list[list[Any]]:
+        """At least one row, however large, if there is one."""
+        asked = {"now_ms": now_ms, "rows_max": rows_max}
+        (sizes,) = self._sizes.read(connection, asked)
+        count = fitting((size for (size,) in _decode_list(sizes)), bytes_max)
+        if not count:
+            return []
+        listed, *joined = self._rows.read(connection, asked | {"rows_max": count})
+        rows = _decode_list(listed)
+        for at, data in zip(self._bytes_at, joined, strict=True):
+            begin = 0
+            for row in rows:
+                end = begin + row[at]
+                row[at] = data[begin:end]
+                begin = end
+        for at in self._uuids_at:
+            for row in rows:
+                row[at] = UUID(row[at])
+        return rows
+
+
+class _OneRow:
+    """A statement that has one row, written once for the driver itself."""
+
+    def __init__(self, statement: sa.Select[Any]) -> None:
+        self._statement = statement
         self._text = ""
         self._params: dict[str, Any] = {}
         self._places: tuple[str, ...] = ()
 
-    def read(self, connection: sa.Connection, now_ms: int, rows_max: int, bytes_max: int) -> list[list[Any]]:
-        """At least one row, however large, if there is one."""
+    def read(self, connection: sa.Connection, asked: dict[str, Any]) -> Sequence[Any]:
         if not self._text:
             compiled = self._statement.compile(dialect=connection.dialect)
-            self._text, self._params = str(compiled), dict(compiled.params)
-            self._places = tuple(getattr(compiled, "positiontup", ()))
-        asked = self._params | {"now_ms": now_ms, "rows_max": rows_max}
-        taken: list[list[Any]] = []
+            self._params, self._places = dict(compiled.params), tuple(getattr(compiled, "positiontup", ()))
+            self._text = str(compiled)
+        values = self._params | asked
         cursor = connection.connection.cursor()
         try:
-            for found in cursor.execute(self._text, tuple(asked[name] for name in self._places)):
-                bytes_max -= found[self._size_at]
-                if bytes_max < 0 and taken:
-                    break
-                row = list(found)
-                for at in self._uuids_at:
-                    row[at] = UUID(row[at])
-                taken.append(row)
+            found: Sequence[Any] = cursor.execute(self._text, tuple(values[name] for name in self._places)).fetchone()
         finally:
             cursor.close()
-        return taken
+        return found
+
+
+def _gathered(rows: sa.Select[Any]) -> sa.Select[Any]:
+    """One row for all: a list of theirs, with the lengths of bytes, and then the bytes of each such column together."""
+    found = rows.subquery()
+    listed: list[sa.ColumnElement[Any]] = []
+    joined: list[sa.ColumnElement[Any]] = []
+    for column in found.c:
+        if isinstance(column.type, sa.LargeBinary):
+            listed.append(sa.func.length(column))
+            joined.append(sa.cast(sa.func.group_concat(column, sa.literal_column("''")), sa.LargeBinary))
+        else:
+            listed.append(sa.type_coerce(column, sa.Text))
+    return sa.select(sa.func.json_group_array(sa.func.json_array(*listed)), *joined)

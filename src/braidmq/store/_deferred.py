@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from braidmq.model import NEVER_MS, Half, HalfState, Timer
 from braidmq.store import _tables as tables
-from braidmq.store._bulk import Bulk, Removal, Streamed
+from braidmq.store._bulk import Bulk, Gathered, Removal, fitting
 from braidmq.store._database import Work
 from braidmq.store._gathering import Gathering
 from braidmq.store._store import Store
@@ -64,7 +64,7 @@ class DeferredRows(Generic[RowT]):
         order = (table.c.wake_ms, table.c.id)
         is_due = table.c.wake_ms <= sa.bindparam("now_ms")
         most = sa.bindparam("rows_max", type_=sa.Integer)
-        self._due = Streamed(table, is_due, order)
+        self._due = Gathered(table, is_due, order)
         self._due_ids = (
             sa.select(table.c.id, table.c.size_bytes)
             .where(is_due)
@@ -120,7 +120,7 @@ class DeferredRows(Generic[RowT]):
         def work(connection: sa.Connection) -> tuple[list[RowT], int]:
             if gone:
                 self._removal.execute(connection, gone)
-            find = self._due_locked if self._store.is_shared else self._due_streamed
+            find = self._due_locked if self._store.is_shared else self._due_gathered
             rows = find(connection, now_ms, rows_max, bytes_max)
             if is_written:
                 return self._change(connection, rows, change), self._next_wake_ms(connection)
@@ -191,17 +191,13 @@ class DeferredRows(Generic[RowT]):
             found = connection.execute(self._wake_behind, place).scalar_one_or_none()
         return NEVER_MS if found is None else int(found)
 
-    def _due_streamed(self, connection: sa.Connection, now_ms: int, rows_max: int, bytes_max: int) -> list[RowT]:
+    def _due_gathered(self, connection: sa.Connection, now_ms: int, rows_max: int, bytes_max: int) -> list[RowT]:
         return [self._row(found) for found in self._due.read(connection, now_ms, rows_max, bytes_max)]
 
     def _due_locked(self, connection: sa.Connection, now_ms: int, rows_max: int, bytes_max: int) -> list[RowT]:
         """First which, then what is in them: a server sends all that a statement finds."""
-        taken: list[UUID] = []
-        for found in connection.execute(self._due_ids, {"now_ms": now_ms, "rows_max": rows_max}):
-            bytes_max -= found.size_bytes
-            if bytes_max < 0 and taken:
-                break
-            taken.append(found.id)
+        found = connection.execute(self._due_ids, {"now_ms": now_ms, "rows_max": rows_max}).all()
+        taken = [each.id for each in found[: fitting((each.size_bytes for each in found), bytes_max)]]
         by_id = {row.id: row for row in self._rows(connection, taken)}
         return [by_id[each] for each in taken]
 

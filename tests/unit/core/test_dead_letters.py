@@ -194,9 +194,10 @@ async def test_a_letter_is_replayed_to_its_group_alone_as_if_for_the_first_time(
 ) -> None:
     await place.die(orders, "a", tag="T", properties={"mine": "1"})
     (done,) = (await place.letters.replay(GROUP)).replayed
-    assert (done.place, done.message_id, done.topic, done.fate) == ((0, 0), "a", "%RETRY%payers", Delivered(0, 0))
-    assert place.bodies(orders) == [b"a"], "other groups see nothing of it"
     retry = place.own("%RETRY%payers")
+    assert (done.place, done.message_id, done.topic) == ((0, 0), "a", "%RETRY%payers")
+    assert done.fate == Delivered(0, 0, retry.partition_numbers[0])
+    assert place.bodies(orders) == [b"a"], "other groups see nothing of it"
     (again,) = place.messages(retry)
     assert (again.id, again.body, again.tag, again.properties["mine"]) == ("a", b"a", "T", "1")
     assert again.properties[RETRY_TOPIC_HEADER] == "orders"
@@ -210,7 +211,7 @@ async def test_a_letter_is_replayed_to_its_group_alone_as_if_for_the_first_time(
 async def test_a_letter_is_replayed_to_its_topic_for_everybody(place: DeadPlaces, orders: Topic) -> None:
     await place.die(orders, "a")
     (done,) = (await place.letters.replay(GROUP, to=ReplayTo.TOPIC)).replayed
-    assert (done.topic, done.fate) == ("orders", Delivered(0, 1))
+    assert (done.topic, done.fate) == ("orders", Delivered(0, 1, orders.partition_numbers[0]))
     (_, again) = place.messages(orders)
     assert (again.id, again.properties[REPLAY_HEADER]) == ("a", "%DLQ%payers 0 0")
     assert not {ATTEMPT_HEADER, RETRY_TOPIC_HEADER, DEAD_ID_HEADER, DEAD_TOPIC_HEADER} & again.properties.keys()

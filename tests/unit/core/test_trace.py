@@ -13,7 +13,7 @@ from braidmq.core.group_offsets import GroupOffsets, ResetBoard, Target
 from braidmq.core.halves import HalfLimits
 from braidmq.core.retry import Retries
 from braidmq.core.trace import Stored, Timelines, Trace
-from braidmq.core.trace._trace import EVENTS_MAX, IDLE_MS, KEEP_MS, LOT, RANGES_MAX, REMOVE_MIN
+from braidmq.core.trace._trace import EVENTS_MAX, IDLE_MS, KEEP_MS, LOT, LOT_MESSAGES_MAX, RANGES_MAX, REMOVE_MIN
 from braidmq.log import GroupOffset
 from braidmq.model import (
     GROUP_HEADER,
@@ -145,6 +145,27 @@ async def test_ranges_that_follow_on_each_other_are_one(trace: Trace, rows: Fake
     assert (rows.spans[-1].first, rows.spans[-1].until) == (5010, 5020), "a second later it is another note"
 
 
+async def test_what_is_done_with_many_messages_side_by_side_is_one_note(rows: FakeRows, clock: FakeClock) -> None:
+    heard: list[TraceRange] = []
+    trace = Trace(rows, clock, tell=lambda _, ranges: heard.extend(ranges))
+    trace.start()
+    await settle()
+    trace.note_lot(Kind.DUE, 1, 5, ["a", "b", "c"])
+    trace.note_lot(Kind.DUE, 1, 8, ["d"])
+    trace.note_lot(Kind.DUE, 1, 9, [])
+    await clock.advance(1000)
+    found = [(span.kind, span.number, span.first, span.until, span.message_ids) for span in rows.spans]
+    assert found == [(Kind.DUE, 1, 5, 8, ("a", "b", "c")), (Kind.DUE, 1, 8, 9, ("d",))], "each has its own time"
+    assert heard == rows.spans
+    for _ in range(3):
+        trace.note_lot(Kind.DUE, 1, 0, ["m"] * (LOT_MESSAGES_MAX // 2))
+    assert count(trace, "dropped") == 1
+    await clock.advance(1000)
+    trace.note_lot(Kind.DUE, 1, 0, ["m"])
+    assert count(trace, "dropped") == 1, "there is room again"
+    await trace.close()
+
+
 async def test_no_range_is_longer_than_is_looked_for(trace: Trace, rows: FakeRows, clock: FakeClock) -> None:
     trace.note_range(Kind.ACKNOWLEDGED, "g", 1, 0, TRACE_SPAN_MAX)
     trace.note_range(Kind.ACKNOWLEDGED, "g", 1, TRACE_SPAN_MAX, TRACE_SPAN_MAX + 1)
@@ -240,6 +261,7 @@ async def test_where_tracing_is_off_nothing_is_noted(rows: FakeRows, clock: Fake
     trace = Trace(rows, clock, on=False)
     trace.note(Kind.DUE, "a")
     trace.note_range(Kind.DELIVERED, "g", 1, 0, 1)
+    trace.note_lot(Kind.DUE, 1, 0, ["a"])
     trace.start()
     await settle()
     await clock.advance(1000)
@@ -298,7 +320,7 @@ async def test_the_life_of_a_delayed_message_is_told(place: TracedPlace, orders:
     place.trace.note_range(Kind.DELIVERED, "g", orders.partition_numbers[0], 0, 10, "reader")
     place.trace.note_range(Kind.DELIVERED, "g", orders.partition_numbers[0], 20, 30, "other")
     await place.clock.advance(1000)
-    delayed, due, stored, delivered = await place.timelines.timeline("m")
+    delayed, due, stored, delivered = await place.timelines.timeline("m", [Stored(orders.id, 0, 0)])
     assert (delayed.kind, delayed.value, delayed.topic) == (Kind.DELAYED, due_ms, "orders")
     assert (due.kind, due.at_ms, due.partition, due.offset) == (Kind.DUE, due_ms, 0, 0)
     assert (stored.kind, stored.topic_id, stored.offset) == (Kind.STORED, orders.id, 0)
@@ -397,7 +419,9 @@ async def test_copies_of_a_message_that_was_a_half_do_not_say_so_again(roomy: Tr
     await settle()
     await roomy.retries.send_back(GROUP, orders.partition_numbers[0], 0)
     await roomy.clock.advance(15_000)
-    kinds = await roomy.kinds("m", Stored(orders.id, 0, 0))
+    retry = roomy.topics.topic("default", f"%RETRY%{GROUP}")
+    assert retry is not None
+    kinds = await roomy.kinds("m", Stored(orders.id, 0, 0), Stored(retry.id, 0, 0))
     assert kinds.count(Kind.STORED) == 2
     assert [kinds.count(kind) for kind in (Kind.PREPARED, Kind.COMMITTED)] == [1, 1]
 
@@ -414,7 +438,8 @@ async def test_the_life_of_a_message_that_dies_is_told_across_its_copies(place: 
     await place.retries.send_back(GROUP, retry.partition_numbers[0], 0, delay_ms=-1)
     await place.retries.accept(GROUP, Message.create(b"y", id="brought"), attempts=1)
     await place.clock.advance(2000)
-    told = [(event.kind, event.topic, event.value) for event in await place.timelines.timeline("m")]
+    life = await place.timelines.timeline("m", [Stored(retry.id, 0, 0)])
+    told = [(event.kind, event.topic, event.value) for event in life]
     assert told == [
         (Kind.STORED, "orders", -1),
         (Kind.RETRIED, "orders", 1),

@@ -554,7 +554,7 @@ class Halves:
         value: int = -1,
         at_ms: int | None = None,
     ) -> None:
-        partition, offset = (-1, -1) if delivered is None else delivered
+        partition, offset = (-1, -1) if delivered is None else (delivered.partition, delivered.offset)
         self._tracer.note(
             kind,
             half.message_id,

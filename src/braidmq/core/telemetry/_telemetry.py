@@ -259,6 +259,7 @@ class Telemetry:
             until=span.until,
             group=span.group,
             client=span.client,
+            message_ids=span.message_ids,
             **self._said,
         )
 

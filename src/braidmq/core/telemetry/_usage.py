@@ -269,6 +269,10 @@ class Overheard:
             cell.times += 1
         self._tracer.note_range(kind, group, number, first, until, client)
 
+    def note_lot(self, kind: TraceKind, number: int, first: int, message_ids: Sequence[str]) -> None:
+        """See `Tracer`."""
+        self._tracer.note_lot(kind, number, first, message_ids)
+
     def _trouble(self, group: str, topic_id: UUID | None, topic: str) -> Cell:
         """A group is of its topic's instance: groups of one name in two instances are two."""
         found = None if topic_id is None else self._catalog.topic_by_id(topic_id)
@@ -292,6 +296,8 @@ def is_pressure(data: bytes | bytearray | memoryview, position: int, attributes:
 
 def _varint(data: bytes | bytearray | memoryview, position: int) -> tuple[int, int]:
     """A length, and where it ends. Nobody has looked at what lies in a batch: what is no length is none."""
+    if len(data) > position + 1 and data[position + 1] < 128 <= data[position]:  # as most records have it
+        return ((data[position] & 127) | data[position + 1] << 7) >> 1, position + 2
     value = 0
     for shift, byte in enumerate(data[position : position + _VARINT_BYTES_MAX]):
         value |= (byte & 127) << 7 * shift

@@ -322,26 +322,27 @@ class Timers:
     async def _deliver(self, claimed: list[Timer]) -> None:
         parcels = [Parcel(timer.topic_id, timer.partition, timer.content) for timer in claimed]
         changed: dict[UUID, Timer] = {}
+        due: list[tuple[int, int, str]] = []
         for timer, fate in zip(claimed, await self._delivery.deliver(parcels), strict=True):
             if isinstance(fate, Delivered):
                 self._appended.append(timer.id)
-                self._note_due(timer, fate)
+                due.append((fate.number, fate.offset, timer.message_id))
             else:
                 changed[timer.id] = self._refused(timer, fate)
         self._counts["delivered"] += len(self._appended)
+        self._note_due(due)
         if changed:
             await self._rows.revise(changed, lambda timer: changed[timer.id])
             self._tell_changed(changed)
 
-    def _note_due(self, timer: Timer, delivered: Delivered) -> None:
-        self._tracer.note(
-            TraceKind.DUE,
-            timer.message_id,
-            topic_id=timer.topic_id,
-            topic=timer.topic,
-            partition=delivered.partition,
-            offset=delivered.offset,
-        )
+    def _note_due(self, due: list[tuple[int, int, str]]) -> None:
+        """Partition, offset and id of each; those that lie one behind the other are one note."""
+        due.sort()
+        begin = 0
+        for at, (number, offset, _) in enumerate(due, 1):
+            if at == len(due) or due[at][:2] != (number, offset + 1):
+                self._tracer.note_lot(TraceKind.DUE, number, due[begin][1], [each for _, _, each in due[begin:at]])
+                begin = at
 
     async def _forget_appended(self) -> None:
         if self._appended:

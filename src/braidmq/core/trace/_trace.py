@@ -3,7 +3,8 @@
 One idea: tracing may lose notes, but never holds up a message. What is gathered is bounded; when the store is slow or
 fails, notes are dropped and counted. A step that all messages take (being delivered, being acknowledged) is noted as a
 range of offsets, and ranges of one client that follow on each other within a second are one: so the cost goes with the
-time and the clients, not with the messages. That a message was stored is not noted at all: the log knows.
+time and the clients, not with the messages. What a service does with many messages that lie side by side is one range,
+too. That a message was stored is not noted at all: the log knows.
 """
 
 import asyncio
@@ -23,6 +24,8 @@ IDLE_MS: Final = 60_000
 EVENTS_MAX: Final = 10_000
 RANGES_MAX: Final = 10_000
 """How many may wait to be kept, and so how many are kept in a second at most."""
+LOT_MESSAGES_MAX: Final = 50_000
+"""How many messages the lots among them may have together."""
 LOT: Final = 250
 """How many events, and how many ranges, are kept at a time: some milliseconds of the store's."""
 REMOVE_MIN: Final = 1_000
@@ -63,6 +66,7 @@ class Trace:
         self._open: dict[tuple[TraceKind, str, int, str], list[int]] = {}
         """Ranges that may still grow: first, until, and the time of the first note."""
         self._closed: list[TraceRange] = []
+        self._lot_messages = 0
         self._is_behind = True
         """Whether there may be more to remove than a turn removes."""
         self._counts = dict.fromkeys(_COUNTERS, 0)
@@ -137,6 +141,28 @@ class Trace:
             self._closed.append(_range(key, known))
         self._open[key] = [max(first, until - TRACE_SPAN_MAX), until, self._clock.now_ms()]
 
+    def note_lot(self, kind: TraceKind, number: int, first: int, message_ids: Sequence[str]) -> None:
+        """See `Tracer`."""
+        if not self.on or not message_ids:
+            return
+        count = len(message_ids)
+        if len(self._open) + len(self._closed) >= RANGES_MAX or self._lot_messages + count > LOT_MESSAGES_MAX:
+            self._counts["dropped"] += 1
+            return
+        self._wake()
+        self._lot_messages += count
+        self._closed.append(
+            TraceRange(
+                kind=kind,
+                at_ms=self._clock.now_ms(),
+                group="",
+                number=number,
+                first=first,
+                until=first + count,
+                message_ids=tuple(message_ids),
+            )
+        )
+
     @property
     def dropped(self) -> int:
         """How many notes were dropped since the start."""
@@ -174,7 +200,7 @@ class Trace:
         to the store have their turns in between."""
         events, self._events = self._events, []
         ranges = [*self._closed, *(_range(key, known) for key, known in self._open.items())]
-        self._open, self._closed = {}, []
+        self._open, self._closed, self._lot_messages = {}, [], 0
         self._tell(events, ranges)
         self._is_behind = False
         for begin in range(0, max(len(events), len(ranges), 1), LOT):

@@ -1,5 +1,6 @@
 """What services say of the messages that go through their hands. Hot path: saying it neither waits nor fails."""
 
+from collections.abc import Sequence
 from typing import Protocol
 from uuid import UUID
 
@@ -32,12 +33,20 @@ class Tracer(Protocol):
         all messages take."""
         ...
 
+    def note_lot(self, kind: TraceKind, number: int, first: int, message_ids: Sequence[str]) -> None:
+        """One step of messages that lie one behind the other in a partition, the first at this offset; for steps that
+        a service takes with many at a time."""
+        ...
+
 
 class _Untraced:
     def note(self, kind: TraceKind, message_id: str, **_: object) -> None:
         pass
 
     def note_range(self, kind: TraceKind, group: str, number: int, first: int, until: int, client: str = "") -> None:
+        pass
+
+    def note_lot(self, kind: TraceKind, number: int, first: int, message_ids: Sequence[str]) -> None:
         pass
 
 

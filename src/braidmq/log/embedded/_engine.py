@@ -162,13 +162,16 @@ class Engine:
         producers = partition.producers
         if producers is None:
             producers = partition.producers = Producers()
-        if not batch.is_control and (sent := producers.find_duplicate(batch)) is not None:
-            return Appended(sent.base_offset, sent.last_offset, sent.append_ms, partition.start_offset, duplicate=True)
-        try:
-            producers.check(batch)
-        except BraidError as error:
-            return error
-        before = producers.store(batch, partition.end_offset, now_ms)
+        before = producers.store_next(batch, partition.end_offset, now_ms)
+        if before is None:
+            if not batch.is_control and (sent := producers.find_duplicate(batch)) is not None:
+                start_offset = partition.start_offset
+                return Appended(sent.base_offset, sent.last_offset, sent.append_ms, start_offset, duplicate=True)
+            try:
+                producers.check(batch)
+            except BraidError as error:
+                return error
+            before = producers.store(batch, partition.end_offset, now_ms)
         taken = self._take(turn, partition, batch, now_ms, results)
         pending = partition.pending
         assert pending is not None

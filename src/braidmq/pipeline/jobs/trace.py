@@ -42,32 +42,36 @@ _ORDER: Final = {kind.value: nth for nth, kind in enumerate(TraceKind)}
 
 SAMPLE: Final = (
     "kind string, version int, node string, life_ms bigint, step string, at_ms bigint, instance string, topic string,"
-    " partition int, offset bigint, first bigint, until bigint, message_id string, keys array<string>, group string,"
-    " client string, value bigint"
+    " partition int, offset bigint, first bigint, until bigint, message_id string, message_ids array<string>,"
+    " keys array<string>, group string, client string, value bigint"
 )
 """Of the JSON; see `model.telemetry.TraceSample`."""
 
 
 def shaped(source: DataFrame) -> DataFrame:
-    """Messages of `__braid.trace` as rows of steps."""
+    """Messages of `__braid.trace` as rows of steps. A range that names its messages is a row for each of them; the
+    first has what the node said."""
     said = source.withColumn("said", f.from_json(f.col("value").cast("string"), SAMPLE))
+    said = said.select("*", f.posexplode_outer("said.message_ids").alias("nth", "named"))
+    is_named = f.col("named").isNotNull()
     known = f.coalesce((f.col("said.kind") == "trace") & f.col("said.at_ms").isNotNull(), f.lit(False))
     at = f.timestamp_millis("said.at_ms")
     unknown = f.lit(-1).cast("bigint")
     return said.select(
         f.col("topic").alias("source_topic"),
         f.col("partition").alias("source_partition"),
-        *[name for name in SOURCE_COLUMNS if name not in ("topic", "partition")],
+        *[name for name in SOURCE_COLUMNS if name not in ("topic", "partition", "value")],
+        f.when(~is_named | (f.col("nth") == 0), f.col("value")).alias("value"),
         "said.node",
         "said.step",
         at.alias("at"),
         f.coalesce("said.instance", f.lit("default")).alias("instance"),
         f.coalesce("said.topic", f.lit("")).alias("topic"),
         f.coalesce("said.partition", f.lit(-1)).alias("partition"),
-        f.coalesce("said.offset", unknown).alias("place"),
-        f.coalesce("said.first", unknown).alias("first"),
-        f.coalesce("said.until", unknown).alias("until"),
-        f.coalesce("said.message_id", f.lit("")).alias("message_id"),
+        f.coalesce(f.col("said.first") + f.col("nth"), "said.offset", unknown).alias("place"),
+        f.when(~is_named, f.coalesce("said.first", unknown)).otherwise(unknown).alias("first"),
+        f.when(~is_named, f.coalesce("said.until", unknown)).otherwise(unknown).alias("until"),
+        f.coalesce("named", "said.message_id", f.lit("")).alias("message_id"),
         f.coalesce("said.keys", f.array().cast("array<string>")).alias("keys"),
         f.coalesce("said.group", f.lit("")).alias("group"),
         f.coalesce("said.client", f.lit("")).alias("client"),

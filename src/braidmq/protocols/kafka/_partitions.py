@@ -1,6 +1,7 @@
 """From the names and ids that clients use to the catalog's partition numbers."""
 
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from braidmq.core.filters import Filter
@@ -9,6 +10,8 @@ from braidmq.model.errors import InvalidFilter, UnknownPartition, UnknownTopic
 from braidmq.protocols.kafka._filtered_names import read_filtered_name
 from braidmq.protocols.kafka._services import LEADER_EPOCH, KafkaServices
 from braidmq.protocols.kafka.codec import NO_UUID, ErrorCode, Uuid
+
+_IDS_MAX: Final = 4096
 
 
 class Place(NamedTuple):
@@ -64,10 +67,16 @@ def find_own_topic(services: KafkaServices, name: str, topic_id: Uuid = NO_UUID)
 
 
 def _topic_by_id(services: KafkaServices, topic_id: Uuid) -> Topic:
-    topic = services.catalog.topic_by_id(UUID(bytes=topic_id))
+    topic = services.catalog.topic_by_id(_read_id(topic_id))
     if topic is None or topic.deleting:
         raise UnknownTopic("there is no topic with this id")
     return topic
+
+
+@lru_cache(maxsize=_IDS_MAX)
+def _read_id(topic_id: Uuid) -> UUID:
+    """Each request has one or more, and they are the same again and again."""
+    return UUID(bytes=topic_id)
 
 
 def find_partition(services: KafkaServices, name: str, index: int) -> Place:

@@ -11,7 +11,7 @@ from braidmq.log import Appended, AppendResult
 from braidmq.model import BraidError
 from braidmq.protocols.kafka._call import Call, Client
 from braidmq.protocols.kafka._later import Later
-from braidmq.protocols.kafka._partitions import find_own_topic, partition_of
+from braidmq.protocols.kafka._partitions import find_own_topic
 from braidmq.protocols.kafka._services import KafkaServices
 from braidmq.protocols.kafka.codec import decode_request, encode_response
 from braidmq.protocols.kafka.codec.messages.produce import ProduceRequest
@@ -53,8 +53,11 @@ def _admitted(plain: "Produce", services: KafkaServices) -> list[tuple[int, Batc
             admission = services.admissions.of(topic)
             if admission.append_time:
                 return None
+            admit, numbers = admission.admit, topic.partition_numbers
+            if min(indexes) < 0 or max(indexes) >= len(numbers):
+                return None
             for index, batch in zip(indexes, batches, strict=True):
-                entries.append((partition_of(topic, index).number, admission.admit(batch, now_ms)))
+                entries.append((numbers[index], admit(batch, now_ms)))
     except BraidError:
         return None
     return entries

@@ -77,8 +77,8 @@ async def _delay(call: Call[SendHeader], topic: Topic, properties: dict[str, str
     partition = header.queue_id if header.queue_id >= 0 else services.publisher.choose(topic, message)
     taken = await services.publisher.publish_at(topic, message, due_ms, partition=partition)
     if taken.delivered is not None:
-        partition, offset = taken.delivered
-        place = physical_offset(topic.partition_numbers[partition], offset)
+        partition, offset, number = taken.delivered
+        place = physical_offset(number, offset)
         return sent_answer(write_offset_id(call.connection.store_host, place), partition, offset, message.id or "")
     assert taken.handle is not None
     first, second = numbers_of(UUID(taken.handle))

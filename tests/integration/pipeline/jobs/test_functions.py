@@ -248,6 +248,8 @@ def test_what_did_not_go_on_is_found_and_what_did_is_not(spark: SparkSession) ->
             step("prepared", 0, message_id="whole", topic="orders"),
             step("committed", 2, message_id="whole", **place, offset=3),
             step("delayed", 0, message_id="late", value=ms(BEGAN) + 60_000),
+            step("delayed", 0, message_id="came", value=ms(BEGAN) + 60_000),
+            step("due", 60, message_ids=["other", "came"], first=7, until=9, **place),
             step("delayed", 0, message_id="ahead", value=ms(BEGAN) + 7_200_000),
         )
     )
@@ -260,6 +262,17 @@ def test_what_did_not_go_on_is_found_and_what_did_is_not(spark: SparkSession) ->
     assert next(row["detail"] for row in rows if row["group"] == "slow") == (
         "delivered up to 50, acknowledged up to 20"
     )
+
+
+def test_a_range_that_names_its_messages_is_a_step_of_each(spark: SparkSession) -> None:
+    told = source(spark, step("due", 60, topic="orders", partition=2, message_ids=["a", "b"], first=7, until=9))
+    rows = trace.shaped(told).orderBy("place").collect()
+    found = [
+        (row["step"], row["message_id"], row["partition"], row["place"], row["first"], row["until"]) for row in rows
+    ]
+    assert found == [("due", "a", 2, 7, -1, -1), ("due", "b", 2, 8, -1, -1)]
+    assert [row["value"] is None for row in rows] == [False, True], "what the node said is kept once"
+    assert all(row["reason"] is None for row in rows)
 
 
 def test_end_to_end_times_come_from_all_messages_and_slow_ones_are_counted(spark: SparkSession) -> None:
