@@ -154,6 +154,27 @@ async def test_compaction_waits_for_the_archive_where_it_is_required(under_test:
     assert sorted(await compacted(under_test, number)) == [1, 2, 3]
 
 
+async def test_an_archive_that_stands_in_a_gap_is_not_left_before_the_start(under_test: LogUnderTest) -> None:
+    """It would find its own place gone, and take that for a loss."""
+    settings = COMPACT | REQUIRED | {"cleanup.policy": "compact,delete"}
+    topic = await under_test.make_topic(retention_ms=HOUR_MS, settings=settings | {"segment.bytes": "1000"})
+    (number,) = topic.partition_numbers
+    for key, value in ((b"a", b"1"), (b"b", b"1"), (b"b", b"2"), (b"b", b"3")):
+        await under_test.append(number, keyed((key, value)))
+    # What was one segment becomes two, with nothing between them.
+    await under_test.log.configure_topic(msgspec.structs.replace(topic, settings=settings))
+    await under_test.append(number, keyed((b"last", b"")))
+    await archive(under_test, number, 5)
+    assert sorted(await compacted(under_test, number)) == [0, 3, 4]
+    await archive(under_test, number, 2)
+    under_test.clock.now_ms += HOUR_MS + 1
+    await under_test.log.maintain()
+    assert under_test.log.bounds(number).start <= 2
+    await archive(under_test, number, 5)
+    await under_test.log.maintain()
+    assert under_test.log.bounds(number) == Bounds(5, 5, 5)
+
+
 async def test_a_topic_whose_archive_is_only_wished_for_does_not_wait(under_test: LogUnderTest) -> None:
     topic = await under_test.make_topic(retention_ms=HOUR_MS, settings=SMALL | {"braid.archive": "on"})
     (number,) = topic.partition_numbers

@@ -384,9 +384,9 @@ class World:
             self.engine.drop_topic(topic_id)
 
     def prepare_spare(self) -> None:
-        if self.engine.failure is None and (spare := self.engine.journal.begin_spare()) is not None:
+        if self.engine.failure is None and (spare := self.engine.begin_spare()) is not None:
             spare.run()
-            self.engine.journal.finish_spare(spare)
+            self.engine.finish_spare(spare)
 
     def close_files(self) -> None:
         self.engine.files.tick += self.chance.randint(0, 3)

@@ -14,7 +14,8 @@ from braidmq.model.topic_settings import UNLIMITED as EVERYTHING
 
 
 class Piece(NamedTuple):
-    """A piece of a partition. One that is not settled, because not all of it was acknowledged, is never too old."""
+    """A piece of a partition. One that is not settled, because not all of it was acknowledged, is never too old. It ends
+    where the next begins: who is waited for may stand in a gap that compaction left, and has to find itself there."""
 
     size_bytes: int
     latest_ms: int

@@ -118,9 +118,10 @@ class MemoryPartition:
 
     def apply_retention(self, now_ms: int, groups: GroupsOffsets) -> int:
         """How much stays only because it is waited for."""
+        ends = [*(stored.batch.base_offset for stored in self.batches[1:]), self.end_offset]
         pieces = [
-            Piece(stored.batch.size_bytes, stored.latest_ms, end_offset=stored.batch.last_offset + 1)
-            for stored in self.batches
+            Piece(stored.batch.size_bytes, stored.latest_ms, end_offset=end)
+            for stored, end in zip(self.batches, ends[: len(self.batches)], strict=True)
         ]
         free = free_offset(self.policy, groups, self.number)
         gone, held_bytes = expired_and_held(self.policy, pieces, now_ms, free)

@@ -18,10 +18,14 @@ import pytest
 
 from braidmq.log import Appended, GroupOffset
 from braidmq.log.embedded import EmbeddedLog, LogOptions
+from braidmq.log.embedded._disk import RealDisk
+from braidmq.log.embedded._engine import Engine
+from braidmq.log.embedded._frames import SALT_BYTES, FrameFormat
 from braidmq.model import BraidError
 from braidmq.model.errors import StorageFull
 from braidmq.records import Batch
 from faults.log.batches import body, of_producer, split_served, topic
+from faults.log.disks import Call, FaultyDisk, MemoryDisk
 
 Flush = Literal["commit", "interval"]
 WaitFor = Callable[[Callable[[], bool]], None]
@@ -198,6 +202,50 @@ async def test_deleting_records_frees_a_full_disk_without_anybody_asking_for_mai
     await writer.fill(FIRST)
     await writer.log.delete_records(FIRST, writer.log.bounds(FIRST).end - 10)
     assert await writer.resume(FIRST) < RESUME_LIMIT_S
+
+
+@BOTH_MODES
+async def test_a_deletion_that_finds_no_room_for_its_own_record_is_tried_again_soon(
+    tmp_path: Path, flush: Flush
+) -> None:
+    """What it would have removed is the only room that can come back."""
+    disk = FaultyDisk(RealDisk(tmp_path))
+    writer = Writer(await EmbeddedLog.open(tmp_path, options(flush), disk=disk))
+    await writer.log.create_topic(FIRST_TOPIC)
+    for _ in range(40):
+        await writer.append(FIRST, 8 * KIB)
+    await writer.log.maintain()
+    refused: list[str] = []
+
+    def full_once(call: Call) -> OSError | None:
+        if call.kind != "write" or not call.name.startswith("manifest") or refused:
+            return None
+        refused.append(call.name)
+        return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    disk.fails = full_once
+    segments = len(disk.names("segments"))
+    try:
+        await writer.log.delete_records(FIRST, writer.log.bounds(FIRST).end - 10)
+        async with asyncio.timeout(RESUME_LIMIT_S):
+            while len(disk.names("segments")) == segments:
+                await asyncio.sleep(0.02)
+        assert refused, "the first attempt was to find no room"
+    finally:
+        await writer.log.close()
+
+
+def test_no_file_is_made_ready_for_the_journal_in_the_room_that_the_reserve_gave_up() -> None:
+    engine = Engine(MemoryDisk(), FrameFormat(bytes(SALT_BYTES)), options("commit"), lambda: 0)
+    begun_before = engine.begin_spare()
+    assert begun_before is not None
+    engine.health.note_full()
+    begun_before.run()
+    engine.finish_spare(begun_before)
+    assert engine.disk.names("journal") == []
+    assert engine.begin_spare() is None
+    engine.health.full = False
+    assert engine.begin_spare() is not None
 
 
 @BOTH_MODES

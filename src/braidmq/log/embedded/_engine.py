@@ -590,6 +590,20 @@ class Engine:
             answer(results)
         self.health.note_written(turn.size_bytes)
 
+    # The journal's next file.
+
+    def begin_spare(self) -> journal.SpareFile | None:
+        """A file for the journal that is made ready before it is needed; none while every byte is needed elsewhere."""
+        return None if self.health.full else self.journal.begin_spare()
+
+    def finish_spare(self, spare: journal.SpareFile) -> None:
+        """One that was made while the disk became full lies where the reserve was, and what is in tails needs that."""
+        if self.health.full:
+            spare.discard()
+        self.journal.finish_spare(spare)
+
+    # What a checkpoint is for.
+
     def has_unsaved(self) -> bool:
         """Whether there is anything that the manifest does not know."""
         return bool(self.dirty_groups or self.doomed) or any(p.dirty for p in self.partitions.values())

@@ -208,6 +208,13 @@ class SpareFile:
             return
         self.made = JournalFile(self._name, file, is_new=True)
 
+    def discard(self) -> None:
+        """Give its room back."""
+        if self.made is not None:
+            self.made.file.close()
+            self._disk.remove(self._name)
+            self.made = None
+
 
 def sync_files(disk: Disk, files: Sequence[JournalFile]) -> None:
     """Make the files durable; runs in the thread that waits for the disk."""

@@ -200,9 +200,9 @@ class EmbeddedLog:
             self._request_sync()
         if engine.ready and engine.tail_bytes >= FLUSH_WORTH_BYTES and self._may_flush():
             self._begin_flush()
-        if (spare := engine.journal.begin_spare()) is not None:
+        if (spare := engine.begin_spare()) is not None:
             making = self._loop.run_in_executor(self._readers, spare.run)
-            making.add_done_callback(lambda _: engine.journal.finish_spare(spare))
+            making.add_done_callback(lambda _: engine.finish_spare(spare))
         if engine.failure is not None:
             self._tell_failure()
 
@@ -513,7 +513,9 @@ class EmbeddedLog:
         if engine.tail_bytes and self._may_flush():
             self._begin_flush(everything=True)
         now = self._loop.time()
-        if now >= self._checkpoint_at and self._checkpoint_task is None and self._engine.has_unsaved():
+        # What waits to be removed makes room: on a full disk it is not put off, however often there was none before.
+        is_due = now >= self._checkpoint_at or (engine.health.full and engine.doomed)
+        if is_due and self._checkpoint_task is None and engine.has_unsaved():
             self._begin_checkpoint()
         if now >= self._maintain_at + engine.options.maintenance_interval_s and self._maintenance_task is None:
             self._maintain_at = now

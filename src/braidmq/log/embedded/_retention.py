@@ -22,7 +22,8 @@ def apply_retention(engine: Engine) -> None:
 def _apply(engine: Engine, partition: PartitionLog, now_ms: int) -> None:
     segments = partition.segments
     free = free_offset(partition.policy, engine.groups, partition.number)
-    pieces = [_piece(partition, segment) for segment in segments]
+    ends = [*(segment.base_offset for segment in segments[1:]), partition.end_offset]
+    pieces = [_piece(partition, segment, end) for segment, end in zip(segments, ends, strict=True)]
     gone, held_bytes = expired_and_held(partition.policy, pieces, now_ms, free)
     if held_bytes:
         engine.held_bytes[partition.number] = held_bytes
@@ -33,10 +34,10 @@ def _apply(engine: Engine, partition: PartitionLog, now_ms: int) -> None:
         engine.apply_start(partition, segments[gone].base_offset)
 
 
-def _piece(partition: PartitionLog, segment: Segment) -> Piece:
+def _piece(partition: PartitionLog, segment: Segment, end_offset: int) -> Piece:
     """Only what readers can see may go: a batch that is not acknowledged yet is not old."""
     latest_ms = segment.latest_ms if segment.latest_ms >= 0 else segment.created_ms
     is_growing = segment is partition.segments[-1] and (bool(partition.tail) or partition.pending is not None)
     is_settled = segment.size_bytes > 0 and segment.end_offset <= partition.visible_offset and not is_growing
     size_bytes = segment.size_bytes + (partition.tail_bytes if is_growing else 0)
-    return Piece(size_bytes, latest_ms, is_settled, segment.end_offset)
+    return Piece(size_bytes, latest_ms, is_settled, end_offset)
