@@ -14,8 +14,9 @@ from braidmq.model.topic_settings import UNLIMITED as EVERYTHING
 
 
 class Piece(NamedTuple):
-    """A piece of a partition. One that is not settled, because not all of it was acknowledged, is never too old. It ends
-    where the next begins: who is waited for may stand in a gap that compaction left, and has to find itself there."""
+    """A piece of a partition. One that is not settled, because not all of it was acknowledged, is never too old. It
+    ends where the next begins: who is waited for may stand in a gap that compaction left, and must find itself there.
+    """
 
     size_bytes: int
     latest_ms: int

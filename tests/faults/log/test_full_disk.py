@@ -206,7 +206,7 @@ async def test_deleting_records_frees_a_full_disk_without_anybody_asking_for_mai
 
 @BOTH_MODES
 async def test_a_deletion_that_finds_no_room_for_its_own_record_is_tried_again_soon(
-    tmp_path: Path, flush: Flush
+    tmp_path: Path, flush: Flush, wait_for: WaitFor
 ) -> None:
     """What it would have removed is the only room that can come back."""
     disk = FaultyDisk(RealDisk(tmp_path))
@@ -227,9 +227,7 @@ async def test_a_deletion_that_finds_no_room_for_its_own_record_is_tried_again_s
     segments = len(disk.names("segments"))
     try:
         await writer.log.delete_records(FIRST, writer.log.bounds(FIRST).end - 10)
-        async with asyncio.timeout(RESUME_LIMIT_S):
-            while len(disk.names("segments")) == segments:
-                await asyncio.sleep(0.02)
+        await asyncio.to_thread(wait_for, lambda: len(disk.names("segments")) < segments)
         assert refused, "the first attempt was to find no room"
     finally:
         await writer.log.close()
