@@ -17,7 +17,7 @@ from braidmq.core.admission import Admissions
 from braidmq.core.counters import UNCOUNTED, Tally
 from braidmq.core.halves import Halves, OnKept, PackedHalf
 from braidmq.core.loads import loaded, loaded_packed, partition_for, partition_of_priority
-from braidmq.core.shapes import writable_partitions
+from braidmq.core.shapes import shown_partitions, writable_partitions
 from braidmq.core.timers import Taken, Timers
 from braidmq.log import Appended, AppendResult, Log
 from braidmq.model import BraidError, Message, Topic, TopicKind
@@ -127,7 +127,7 @@ class Publisher:
         """
         kind = topic.kind
         is_taken = kind in (TopicKind.MIXED, TopicKind.FIFO) or (kind is TopicKind.NORMAL and not with_sharding_key)
-        if not is_taken or largest_bytes > self.limits.body_bytes_max or partition >= len(topic.partition_numbers):
+        if not is_taken or largest_bytes > self.limits.body_bytes_max or partition >= shown_partitions(topic):
             return False
         self._put(topic, partition, messages, on_done)
         return True
@@ -171,7 +171,7 @@ class Publisher:
         if (
             topic.kind not in (TopicKind.TRANSACTION, TopicKind.MIXED)
             or largest_bytes > self.limits.deferred_bytes_max
-            or partition >= len(topic.partition_numbers)
+            or partition >= shown_partitions(topic)
         ):
             return False
         record_bytes_max = max(len(content) for content, _, _ in messages) + BATCH_HEADER_BYTES
@@ -283,12 +283,12 @@ def _refusal(batches: Sequence[Batch | BraidError]) -> BraidError:
 
 
 def _check_partition(topic: Topic, partition: int) -> None:
-    if partition >= len(topic.partition_numbers):
+    if partition >= (count := shown_partitions(topic)):
         raise UnknownPartition(
             say(
                 "topic {name} has {count} partitions, not {partition}",
                 name=topic.name,
-                count=len(topic.partition_numbers),
+                count=count,
                 partition=partition,
             )
         )

@@ -23,6 +23,13 @@ def writable_partitions(topic: Topic) -> int:
     return _count(topic, PARTITIONS_WRITE)
 
 
+def shown_partitions(topic: Topic) -> int:
+    """How many partitions somebody reads or writes: what lay behind them, nobody would ever read."""
+    if not topic.settings:
+        return len(topic.partition_numbers)
+    return max(readable_partitions(topic), writable_partitions(topic))
+
+
 def is_readable(topic: Topic) -> bool:
     return _ALLOWS not in topic.settings or READ in ALLOWS.read(topic.settings)
 

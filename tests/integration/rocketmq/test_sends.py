@@ -4,6 +4,7 @@ import asyncio
 import time
 import zlib
 from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import cramjam
 import pytest
@@ -20,8 +21,8 @@ from braidmq.protocols.rocketmq.codec import (
     encode_command,
 )
 from braidmq.protocols.rocketmq.codec.ids import read_offset_id, split_physical_offset
-from braidmq.protocols.rocketmq.codec.messages import decode_message
-from braidmq.settings import HalvesSettings, TopicsSettings
+from braidmq.protocols.rocketmq.codec.messages import TRANSACTION_PREPARED, decode_message
+from braidmq.settings import HalvesSettings, PublishSettings, TopicsSettings
 from inside_node import StartNode
 from kafka_support import until
 from rocketmq_peer import (
@@ -37,6 +38,7 @@ from rocketmq_peer import (
     sending,
     unique_id,
 )
+from rocketmq_support import topic_fields
 
 TOPIC = "orders"
 
@@ -259,7 +261,39 @@ async def test_many_senders_at_once_all_get_their_own_places(node: Node) -> None
         await peer.close()
 
 
+async def test_a_compressed_body_may_be_as_large_as_the_settings_say(start_node: StartNode) -> None:
+    node = await start_node(publish=PublishSettings(body_bytes_max=6 << 20))
+    await node.topics.create(TOPIC, partitions=4, settings={"max.message.bytes": str(8 << 20)})
+    peer = await another(node)
+    body = bytes(5 << 20)
+    assert (await peer.publish(TOPIC, zlib.compress(body), sysFlag=0x1)).code == 0
+    assert (await only(peer)).body == body
+    refused = await peer.publish(TOPIC, zlib.compress(bytes((6 << 20) + 1)), sysFlag=0x1)
+    assert refused.code == ResponseCode.MESSAGE_ILLEGAL
+    await peer.close()
+
+
 # What is refused.
+
+
+@pytest.mark.parametrize("kind", ["now", "later", "half"])
+@pytest.mark.parametrize("v2", [False, True])
+async def test_no_message_is_taken_for_a_queue_that_nobody_reads(peer: Peer, v2: bool, kind: str) -> None:
+    """A producer may not have heard yet that the topic has fewer queues now."""
+    await peer.get(RequestCode.UPDATE_AND_CREATE_TOPIC, topic_fields(TOPIC, 4))
+    await peer.get(RequestCode.UPDATE_AND_CREATE_TOPIC, topic_fields(TOPIC, 2))
+    kinds: dict[str, dict[str, Any]] = {
+        "now": {},
+        "later": {"properties": {"TIMER_DELAY_MS": "1"}},
+        "half": {"properties": {"TRAN_MSG": "true", "PGROUP": "payers"}, "sysFlag": TRANSACTION_PREPARED},
+    }
+    more = kinds[kind]
+    refused = await peer.publish(TOPIC, b"lost", v2=v2, queue_id=2, **more)
+    assert refused.code == ResponseCode.INVALID_PARAMETER
+    assert "2 queues" in (refused.remark or "")
+    assert (await peer.publish(TOPIC, b"kept", v2=v2, queue_id=1)).code == 0
+    await peer.get(RequestCode.UPDATE_AND_CREATE_TOPIC, topic_fields(TOPIC, 4))
+    assert [message.body for message in await peer.all_messages(TOPIC, 4)] == [b"kept"]
 
 
 async def test_a_refused_message_is_nowhere(node: Node, peer: Peer) -> None:

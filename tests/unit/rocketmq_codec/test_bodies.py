@@ -10,12 +10,14 @@ from braidmq.protocols.rocketmq.codec.bodies import (
     BatchAck,
     BatchAckMessageRequestBody,
     BrokerData,
+    ConsumeFromWhere,
     ConsumerData,
     ConsumeType,
     GetConsumerStatusBody,
     HeartbeatData,
     KVTable,
     LockBatchRequestBody,
+    MessageModel,
     MessageQueue,
     ResetOffsetBody,
     SubscriptionGroupConfig,
@@ -51,6 +53,34 @@ def test_queues_as_keys_are_read_in_any_order_of_their_members() -> None:
     }
     nested = b'{"consumerTable":{"client":{{"brokerName":"b","queueId":0,"topic":"t"}:5}}}'
     assert decode_body(GetConsumerStatusBody, nested).consumer_table == {"client": {MessageQueue("t", "b", 0): 5}}
+
+
+def test_a_heartbeat_that_says_words_by_their_number_is_read() -> None:
+    """As clients in C++ send it, and those that stand on them."""
+    data = (
+        b'{"clientID":"10.0.0.1@7@8","consumerDataSet":[{"consumeFromWhere":4,"consumeType":1,"groupName":"readers",'
+        b'"messageModel":1,"subscriptionDataSet":[{"codeSet":["2604186"],"subString":"*","subVersion":"1700000000000",'
+        b'"tagsSet":[],"topic":"orders"}]}],"producerDataSet":[{"groupName":"payers"}]}'
+    )
+    beat = decode_body(HeartbeatData, data)
+    (consumer,) = beat.consumer_data_set
+    assert consumer.consume_type is ConsumeType.CONSUME_PASSIVELY
+    assert consumer.message_model is MessageModel.CLUSTERING
+    assert consumer.consume_from_where is ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET
+    assert consumer.subscription_data_set[0].topic == "orders"
+    assert [each.group_name for each in beat.producer_data_set] == ["payers"]
+
+
+def test_a_word_of_a_later_release_is_none_that_is_known() -> None:
+    data = b'{"groupName":"g","consumeType":"CONSUME_LITE","messageModel":"LITE_SELECTIVE","consumeFromWhere":null}'
+    consumer = decode_body(ConsumerData, data)
+    assert (consumer.consume_type, consumer.message_model, consumer.consume_from_where) == (None, None, None)
+
+
+@pytest.mark.parametrize("number", [-1, 3, 1 << 40])
+def test_a_number_that_no_word_has_is_refused(number: int) -> None:
+    with pytest.raises(MalformedBody, match="consumeType"):
+        decode_body(ConsumerData, b'{"groupName":"g","consumeType":%d}' % number)
 
 
 @pytest.mark.parametrize("form", [b'{0:"a",1:"b"}', b'{"0":"a","1":"b"}', b'{"0":"a",1:"b",}'])
@@ -134,7 +164,7 @@ def test_a_body_beyond_the_limit_is_refused() -> None:
 
 def test_an_error_names_the_place() -> None:
     with pytest.raises(MalformedBody, match=r"consumeType"):
-        decode_body(ConsumerData, b'{"consumeType":"SOMEHOW"}')
+        decode_body(ConsumerData, b'{"consumeType":["CONSUME_POP"]}')
 
 
 def test_text_that_is_none_is_not_written() -> None:

@@ -57,10 +57,13 @@ def find_topic(services: RocketMQServices, name: str) -> Topic:
 def queue_number(topic: Topic, queue_id: int) -> int:
     """The partition's number in the catalog. Raises UnknownPartition."""
     if not 0 <= queue_id < len(topic.partition_numbers):
-        raise UnknownPartition(
-            f"queueId[{queue_id}] is illegal, topic:[{topic.name}] has {len(topic.partition_numbers)} queues"
-        )
+        raise illegal_queue(topic, queue_id, len(topic.partition_numbers))
     return topic.partition_numbers[queue_id]
+
+
+def illegal_queue(topic: Topic, queue_id: int, queues: int) -> UnknownPartition:
+    """Says why: there are only so many that may be named."""
+    return UnknownPartition(f"queueId[{queue_id}] is illegal, topic:[{topic.name}] has {queues} queues")
 
 
 async def made_topic(services: RocketMQServices, name: str, queues: int) -> Topic:

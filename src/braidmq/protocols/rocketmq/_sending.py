@@ -41,6 +41,7 @@ def sent_message(
         store_ms=time.time_ns() // 1_000_000,
         born_host=connection.born_host,
         attempts=header.reconsume_times or 0,
+        body_bytes_max=call.services.publisher.limits.body_bytes_max,
     )
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from braidmq.protocols.rocketmq.codec import _fastjson
 from braidmq.protocols.rocketmq.codec._errors import MalformedBody, Unencodable
-from braidmq.protocols.rocketmq.codec.bodies import Body, MessageQueue
+from braidmq.protocols.rocketmq.codec.bodies import WORDS, Body, MessageQueue
 
 BODY_BYTES_MAX: Final = 1024 * 1024
 """A heartbeat with a thousand subscriptions has a quarter of this. Reading holds the loop: more must be asked for."""
@@ -44,11 +44,38 @@ def _decoded(kind: Any, data: bytes, bytes_max: int) -> Any:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass  # legal JSON of the expected shape is only what most clients send: the tolerant reader decides
     try:
-        found = _fastjson.parse(data, _message_queue)
-        return msgspec.convert(found, kind, strict=False, str_keys=True)
+        return _converted(_fastjson.parse(data, _message_queue), kind)
     except (_fastjson.NotJson, msgspec.ValidationError) as error:
         name = getattr(kind, "__name__", str(kind))
         raise MalformedBody(f"a body of {len(data)} bytes is no {name}: {error}") from error
+
+
+def _converted(found: Any, kind: Any) -> Any:
+    """What was parsed, as it is or, where that does not fit, with words in place of their numbers."""
+    try:
+        return msgspec.convert(found, kind, strict=False, str_keys=True)
+    except msgspec.ValidationError:
+        return msgspec.convert(_with_words(found), kind, strict=False, str_keys=True)
+
+
+def _with_words(found: Any) -> Any:
+    """Some clients say a word by its number, and later ones say words that are not known here, which are left out as
+    fastjson leaves them out. A number that stands for nothing stays, to be refused."""
+    if isinstance(found, list):
+        return [_with_words(each) for each in found]
+    if not isinstance(found, dict):
+        return found
+    members = {}
+    for name, value in found.items():
+        words = WORDS.get(name)
+        if words is None:
+            members[name] = _with_words(value)
+        elif isinstance(value, str):
+            if value in words:
+                members[name] = value
+        else:
+            members[name] = words[value] if isinstance(value, int) and 0 <= value < len(words) else value
+    return members
 
 
 @cache

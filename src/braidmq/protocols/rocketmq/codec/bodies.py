@@ -5,6 +5,7 @@ None is not written. A map whose keys are message queues is written with objects
 """
 
 import enum
+from typing import Final
 
 import msgspec
 
@@ -54,6 +55,14 @@ class MessageRequestMode(enum.StrEnum):
 
     PULL = "PULL"
     POP = "POP"
+
+
+WORDS: Final[dict[str, tuple[str, ...]]] = {
+    "consumeType": tuple(ConsumeType),
+    "messageModel": tuple(MessageModel),
+    "consumeFromWhere": tuple(ConsumeFromWhere),
+}
+"""The members that are one of some words, and these in the order in which Java's classes count them."""
 
 
 # Routes

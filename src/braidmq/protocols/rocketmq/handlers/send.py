@@ -9,7 +9,7 @@ from typing import Final
 
 from braidmq.core.access import Action, ResourceKind
 from braidmq.core.publish import Published
-from braidmq.core.shapes import check_writable
+from braidmq.core.shapes import check_writable, shown_partitions
 from braidmq.model import BraidError, Message, Topic
 from braidmq.model.errors import InvalidMessage, InvalidName, NotPermitted, UnknownTopic
 from braidmq.model.names import DEAD_LETTER_TOPIC_PREFIX, RETRY_TOPIC_PREFIX
@@ -17,7 +17,7 @@ from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._deferred import may_be_deferred, send_again, send_deferred
 from braidmq.protocols.rocketmq._members import note_asker
 from braidmq.protocols.rocketmq._operations import LATER, Later, Result, answers
-from braidmq.protocols.rocketmq._queues import DEFAULT_TOPIC_QUEUES, TRACE_TOPIC, made_topic, queue_number
+from braidmq.protocols.rocketmq._queues import DEFAULT_TOPIC_QUEUES, TRACE_TOPIC, illegal_queue, made_topic
 from braidmq.protocols.rocketmq._sending import REPLY_TO_PROPERTY, SendHeader, sent_answer, sent_message
 from braidmq.protocols.rocketmq.codec import RequestCode
 from braidmq.protocols.rocketmq.codec.ids import physical_offset, write_offset_id
@@ -73,8 +73,8 @@ def _send(call: Call[SendHeader], topic: Topic) -> Result:
     header = call.header
     if topic.settings:
         check_writable(topic)
-    if header.queue_id >= len(topic.partition_numbers):
-        queue_number(topic, header.queue_id)
+    if header.queue_id >= shown_partitions(topic):
+        raise illegal_queue(topic, header.queue_id, shown_partitions(topic))
     if call.command.code == RequestCode.SEND_BATCH_MESSAGE or header.batch:
         return _send_batch(call, topic)
     properties = header.properties or ""
