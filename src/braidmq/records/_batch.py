@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from braidmq.model.errors import CorruptBatch, InvalidBatch, UnsupportedCompression
+from braidmq.model.errors import CorruptBatch, InvalidBatch, InvalidRecord, UnsupportedCompression
 from braidmq.records._checksums import ChecksumBehind, checksum
 from braidmq.records._codecs import Codec
 
@@ -132,7 +132,7 @@ def batches_in(buffer: Buffer) -> Iterator[Batch]:
 def split_batches(buffer: Buffer) -> list[Batch]:
     """What a producer sent, batch by batch, each one checked and with bytes of its own.
 
-    Raises InvalidBatch, CorruptBatch, UnsupportedCompression.
+    Raises InvalidBatch, CorruptBatch, UnsupportedCompression, and InvalidRecord for one that counts wrong.
     """
     batches = []
     position = 0
@@ -143,7 +143,7 @@ def split_batches(buffer: Buffer) -> list[Batch]:
         if batch.attributes & CODEC_MASK > Codec.ZSTD:
             raise UnsupportedCompression(f"the record batch names compression {batch.attributes & CODEC_MASK}")
         if batch.record_count < 1 or batch.last_offset_delta != batch.record_count - 1:
-            raise InvalidBatch(
+            raise InvalidRecord(
                 f"the record batch claims {batch.record_count} records"
                 f" and a last offset delta of {batch.last_offset_delta}"
             )

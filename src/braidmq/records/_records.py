@@ -24,6 +24,9 @@ from braidmq.records._codecs import Codec, compress, decompress
 RECORDS_BYTES_MAX = 64 * 1024 * 1024
 """No batch that we open may hold more than this when decompressed."""
 
+RECORDS_MAX = 1 << 19
+"""Nor more records than these: more than fit into an uncompressed batch of the size that topics take by default."""
+
 _ATTRIBUTES_AT = 21
 _LAST_OFFSET_DELTA_AT = 23
 _TIMESTAMPS = struct.Struct(">qq")
@@ -56,6 +59,8 @@ class Marker(enum.IntEnum):
 
 def read_records(batch: Batch, bytes_max: int = RECORDS_BYTES_MAX) -> list[Record]:
     """All records of the batch. Raises InvalidBatch when what is inside is broken or too large."""
+    if batch.record_count > RECORDS_MAX:
+        raise InvalidBatch(f"the batch holds {batch.record_count} records; at most {RECORDS_MAX} are opened")
     payload = decompress(batch.attributes & CODEC_MASK, bytes(memoryview(batch.data)[BATCH_HEADER_BYTES:]), bytes_max)
     if batch.record_count < 0 or batch.record_count > len(payload):
         raise InvalidBatch(f"the batch claims {batch.record_count} records in {len(payload)} bytes")

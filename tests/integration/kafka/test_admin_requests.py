@@ -21,6 +21,7 @@ from braidmq.protocols.kafka.codec.messages.describe_topic_partitions import Des
 from braidmq.protocols.kafka.codec.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from braidmq.protocols.kafka.codec.messages.elect_leaders import ElectLeadersRequest
 from braidmq.protocols.kafka.codec.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
+from braidmq.protocols.kafka.codec.messages.sasl_authenticate import SaslAuthenticateRequest
 from braidmq.protocols.kafka.codec.messages.sasl_handshake import SaslHandshakeRequest
 from braidmq.records import batch_messages
 from kafka_support import RawClient, every_version, topic_of
@@ -237,3 +238,9 @@ async def test_nobody_gets_credentials(client: RawClient, version: int) -> None:
 async def test_nobody_logs_in(client: RawClient, version: int) -> None:
     response = await client.ask(SaslHandshakeRequest(mechanism="PLAIN"), version)
     assert (response.error_code, response.mechanisms) == (ErrorCode.ILLEGAL_SASL_STATE, [])
+
+
+@every_version(ApiKey.SASL_AUTHENTICATE)
+async def test_nobody_logs_in_by_going_on_either(client: RawClient, version: int) -> None:
+    response = await client.ask(SaslAuthenticateRequest(auth_bytes=b"\0user\0password"), version)
+    assert (response.error_code, response.auth_bytes) == (ErrorCode.ILLEGAL_SASL_STATE, b"")

@@ -17,7 +17,7 @@ from braidmq.protocols.kafka.codec.messages.fetch import FetchRequest
 from braidmq.protocols.kafka.codec.messages.list_offsets import ListOffsetsRequest
 from braidmq.protocols.kafka.codec.messages.metadata import MetadataRequest
 from braidmq.protocols.kafka.codec.messages.produce import ProduceRequest
-from braidmq.records import Codec, Record, build_batch, read_records, split_batches
+from braidmq.records import Codec, Record, build_batch, read_records, resealed, split_batches
 from kafka_support import RawClient
 
 Connect = Callable[[], Awaitable[RawClient]]
@@ -350,6 +350,57 @@ async def test_only_the_first_batch_of_an_answer_may_be_larger_than_its_limit(cl
     for limit, expected in ((10, [True, False]), (1500, [True, False]), (5000, [True, True])):
         found = await client.ask(FetchRequest(topics=[wanted], max_bytes=limit, max_wait_ms=0), 11)
         assert [bool(each.records) for each in found.responses[0].partitions] == expected
+
+
+async def test_only_the_first_batch_of_an_answer_may_be_larger_than_its_partition_s_limit(client: RawClient) -> None:
+    for index in (0, 1):
+        await produce(client, batch_of(b"x" * 1000), index=index)
+    partitions = [
+        FetchRequest.FetchPartition(partition=index, fetch_offset=0, partition_max_bytes=limit)
+        for index, limit in ((0, 10), (1, 500))
+    ]
+    wanted = FetchRequest.FetchTopic(topic="orders", partitions=partitions)
+    found = await client.ask(FetchRequest(topics=[wanted], max_bytes=1 << 20, max_wait_ms=0), 11)
+    assert [bool(each.records) for each in found.responses[0].partitions] == [True, False]
+
+
+@pytest.mark.parametrize(("records", "delta"), [(0, 0), (2, 0), (1, 5)])
+async def test_a_batch_that_counts_wrong_is_not_worth_sending_again(
+    client: RawClient, records: int, delta: int
+) -> None:
+    data = bytearray(batch_of(b"a"))
+    struct.pack_into(">i", data, 57, records)
+    struct.pack_into(">i", data, 23, delta)
+    refused = await produce(client, bytes(resealed(data).data))
+    assert (refused.error_code, refused.base_offset) == (ErrorCode.INVALID_RECORD, -1)
+    assert (await fetch(client, 0)).high_watermark == 0
+
+
+@pytest.mark.parametrize("version", [7, 13])
+async def test_a_producer_with_an_id_counts_its_records(node: Node, client: RawClient, version: int) -> None:
+    topic = node.catalog.topic("default", "orders")
+    assert topic is not None
+    records = build_batch([Record(0, NOW_MS, None, b"a")], producer_id=7, producer_epoch=0, base_sequence=-1)
+    by_id = {"topic": "", "topic_id": topic.id.bytes} if version >= 13 else {}
+    refused = await produce(client, bytes(records.data), version, **by_id)
+    assert (refused.error_code, refused.base_offset) == (ErrorCode.INVALID_RECORD, -1)
+
+
+@pytest.mark.parametrize("version", versions(ApiKey.LIST_OFFSETS))
+async def test_every_version_of_list_offsets_knows_the_special_times_of_its_day(
+    client: RawClient, version: int
+) -> None:
+    await produce(client, batch_of(b"a", b"b"))
+    known = {-3: (7, 1), -4: (8, 0), -5: (9, -1), -6: (11, -1), -7: (99, -1)}
+    for at_ms, (since, offset) in known.items():
+        partition = ListOffsetsRequest.ListOffsetsPartition(partition_index=0, timestamp=at_ms)
+        wanted = ListOffsetsRequest.ListOffsetsTopic(name="orders", partitions=[partition])
+        response = await client.ask(ListOffsetsRequest(topics=[wanted]), version)
+        (found,) = response.topics[0].partitions
+        if version < since:
+            assert found.error_code == ErrorCode.UNSUPPORTED_VERSION
+        else:
+            assert (found.error_code, found.offset) == (0, offset)
 
 
 async def test_requests_and_connections_are_counted(node: Node, client: RawClient) -> None:

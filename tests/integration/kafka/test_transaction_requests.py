@@ -211,6 +211,26 @@ async def test_a_producer_may_say_who_it_was(client: RawClient, version: int) ->
     assert half.error_code == ErrorCode.INVALID_REQUEST
 
 
+async def test_readers_of_committed_records_hear_of_no_time_behind_an_open_transaction(
+    client: RawClient, topic: Topic
+) -> None:
+    producer = await producer_of(client)
+    await add(client, producer, 0)
+    await produce(client, topic, batch(producer, b"open"))
+
+    async def found(at_ms: int, isolation: int) -> int:
+        partition = ListOffsetsRequest.ListOffsetsPartition(partition_index=0, timestamp=at_ms)
+        wanted = ListOffsetsRequest.ListOffsetsTopic(name="orders", partitions=[partition])
+        response = await client.ask(ListOffsetsRequest(topics=[wanted], isolation_level=isolation), 7)
+        return int(response.topics[0].partitions[0].offset)
+
+    for at_ms in (NOW_MS, -3):
+        assert (await found(at_ms, 0), await found(at_ms, 1)) == (0, -1)
+    assert (await end(client, producer)).error_code == 0
+    assert await found(NOW_MS, 1) == 0
+    assert await found(-3, 1) == 1, "the marker came last"
+
+
 # Growing.
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from braidmq.model.errors import CorruptBatch, InvalidBatch, UnsupportedCompression
+from braidmq.model.errors import CorruptBatch, InvalidBatch, InvalidRecord, UnsupportedCompression
 from braidmq.records import (
     BATCH_HEADER_BYTES,
     Batch,
@@ -24,6 +24,7 @@ from braidmq.records import (
     split_batches,
 )
 from braidmq.records._codecs import compress, decompress
+from braidmq.records._records import RECORDS_MAX
 
 OUTSIDE_OF_CHECKSUM = {*range(8), *range(12, 16)}
 """Base offset and leader epoch, which a broker sets itself."""
@@ -100,8 +101,25 @@ def test_a_batch_that_counts_wrong_is_refused(records: int, delta: int) -> None:
     data = bytearray(build_batch(SAMPLE[:1]).data)
     struct.pack_into(">i", data, 57, records)
     struct.pack_into(">i", data, 23, delta)
-    with pytest.raises(InvalidBatch):
+    with pytest.raises((InvalidBatch, InvalidRecord)):
         read_records(split_batches(bytes(resealed(data).data))[0])
+
+
+def test_a_small_batch_with_very_many_records_is_not_opened() -> None:
+    """Each of them would cost a hundred times what it takes in the batch."""
+    record = b"\x0c\x00\x00\x00\x01\x01\x00"
+    data = bytearray(holding(compress(Codec.ZSTD, record * (RECORDS_MAX + 1)), attributes=Codec.ZSTD).data)
+    struct.pack_into(">i", data, 57, RECORDS_MAX + 1)
+    struct.pack_into(">i", data, 23, RECORDS_MAX)
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidBatch, match=f"at most {RECORDS_MAX}"):
+            read_records(resealed(data))
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(data) < 10_000
+    assert peak_bytes < 20 * MIB
 
 
 def bomb(codec: Codec, size: int) -> bytes:

@@ -396,10 +396,12 @@ class ConsumerGroup:
 
     # Offsets.
 
-    def check_commit(self, identity: MemberIdentity | None, *, in_transaction: bool) -> None:  # noqa: ARG002
-        """Raises UnknownMember, StaleEpoch. Transactions make no difference: every client of such a group tells."""
+    def check_commit(self, identity: MemberIdentity | None, *, in_transaction: bool) -> None:
+        """Raises UnknownMember, StaleEpoch. In a transaction, a client that does not say who it is is believed: it may
+        know the group by its name alone."""
         epoch = NO_GENERATION if identity is None else identity.generation
-        if epoch < 0 and not self.members:
+        is_anybody = identity is None or (not identity.member_id and identity.instance_id is None)
+        if epoch < 0 and (not self.members or (in_transaction and is_anybody)):
             return
         self._check_epoch("" if identity is None else identity.member_id, epoch)
 

@@ -417,6 +417,11 @@ async def test_members_commit_and_fetch_in_their_epoch_only(world: World) -> Non
     with pytest.raises(StaleGeneration):
         await world.groups.commit_in_transaction("g", 7, MemberIdentity("one", 9), offsets)
     await world.groups.commit_in_transaction("g", 7, one.identity, offsets)
+    for somebody in (MemberIdentity("two"), MemberIdentity("", instance_id="two")):
+        with pytest.raises(UnknownMember):
+            await world.groups.commit_in_transaction("g", 7, somebody, offsets)
+    for anybody in (None, MemberIdentity("")):
+        await world.groups.commit_in_transaction("g", 7, anybody, offsets)
     await one.leave()
     await world.groups.commit("g", None, offsets)
 

@@ -235,7 +235,7 @@ cdef class Reader:
         attributes, delta = self.int16(), self.int32()
         first_ms, latest_ms = self.int64(), self.int64()
         producer, producer_epoch, sequence, records = self.int64(), self.int16(), self.int32(), self.int32()
-        if attributes & UNUSUAL_BITS or records < 1 or delta != records - 1:
+        if attributes & UNUSUAL_BITS or records < 1 or delta != records - 1 or (producer >= 0 and sequence < 0):
             return None
         if attributes & CODECS > (ZSTD if version >= ZSTD_MIN_VERSION else ZSTD - 1):
             return None

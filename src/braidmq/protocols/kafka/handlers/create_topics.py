@@ -14,7 +14,7 @@ from braidmq.model.errors import InvalidAssignment, InvalidFilter, InvalidSettin
 from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._configs import topic_config
 from braidmq.protocols.kafka._deadline import finished_within
-from braidmq.protocols.kafka._errors import error_code
+from braidmq.protocols.kafka._errors import InvalidResource, error_code
 from braidmq.protocols.kafka._filtered_names import read_filtered_name
 from braidmq.protocols.kafka._operations import answers
 from braidmq.protocols.kafka._replicas import DEFAULT, REPLICATION_FACTOR, check_replicas, check_replication
@@ -80,7 +80,7 @@ def _check_name(name: str) -> None:
 
 
 def _partitions(services: KafkaServices, asked: _Asked) -> int:
-    """How many partitions the topic shall have. Raises InvalidReplication, InvalidAssignment."""
+    """How many partitions the topic shall have. Raises InvalidReplication, InvalidAssignment, InvalidResource."""
     if asked.assignments:
         return _assigned_partitions(services, asked)
     check_replication(asked.replication_factor)
@@ -89,7 +89,7 @@ def _partitions(services: KafkaServices, asked: _Asked) -> int:
 
 def _assigned_partitions(services: KafkaServices, asked: _Asked) -> int:
     if asked.replication_factor != DEFAULT or asked.num_partitions != DEFAULT:
-        raise InvalidAssignment(
+        raise InvalidResource(
             "with an assignment of replicas, the number of partitions and the replication factor are -1"
         )
     indexes = [each.partition_index for each in asked.assignments]

@@ -197,7 +197,7 @@ class _Fetch:
                 fetched = self._try(found, min(left, interest.bytes_max))
                 if fetched is None:
                     return False
-                found = _fitting(fetched, found, left, reads)
+                found = _fitting(fetched, found, min(left, interest.bytes_max), reads)
                 left -= len(found.fetched.data)
             reads.append(found)
         self._reads = reads
@@ -220,7 +220,7 @@ class _Fetch:
             found = self._look_up(interest)
             if not found.error and left > 0:
                 fetched = await self._read_one(found, min(left, interest.bytes_max), reads)
-                found = _fitting(fetched, found, left, reads)
+                found = _fitting(fetched, found, min(left, interest.bytes_max), reads)
                 left -= len(found.fetched.data)
             reads.append(found)
         self._reads = reads
@@ -419,9 +419,9 @@ class _Waiting:
         self.answer.follow(asyncio.ensure_future(self._work.answer()))
 
 
-def _fitting(fetched: _Read, empty: _Read, left: int, before: list[_Read]) -> _Read:
-    """What was fetched; or nothing where it is more than is left: only the first data may be larger than all limits."""
-    if len(fetched.fetched.data) <= left or not any(read.fetched.data for read in before):
+def _fitting(fetched: _Read, empty: _Read, bytes_max: int, before: list[_Read]) -> _Read:
+    """What was fetched; or nothing where it is more than that: only the first data may be larger than all limits."""
+    if len(fetched.fetched.data) <= bytes_max or not any(read.fetched.data for read in before):
         return fetched
     return empty
 

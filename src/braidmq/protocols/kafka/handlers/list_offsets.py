@@ -2,8 +2,9 @@
 
 Special times: -1 the end (the stable offset for readers of committed records), -2 and -4 the start, -3 the record with
 the latest time, -5 and -6 what only exists with tiered storage: nothing. Any other time finds the first record that is
-not older, exactly, inside its batch. Version 0 wants a list of offsets, as the first brokers knew them by segments: it
-gets the offset, and the start behind it when there is room.
+not older, exactly, inside its batch; readers of committed records hear of none behind the stable offset. Version 0
+wants a list of offsets, as the first brokers knew them by segments: it gets the offset, and the start behind it when
+there is room.
 """
 
 from braidmq.core.access import Action, ResourceKind
@@ -22,9 +23,10 @@ _EARLIEST = -2
 _LATEST_TIME = -3
 _EARLIEST_LOCAL = -4
 _TIERED = (-5, -6)
+_MIN_VERSIONS = {_LATEST_TIME: 7, _EARLIEST_LOCAL: 8, -5: 9, -6: 11}
+"""Since when there are the special times that were not there from the beginning."""
 _READ_COMMITTED = 1
 _EPOCHS_MIN_VERSION = 4
-_LATEST_TIME_MIN_VERSION = 7
 
 _Partition = ListOffsetsResponse.ListOffsetsPartitionResponse
 
@@ -66,18 +68,22 @@ async def _offset(call: Call[ListOffsetsRequest], place: Place, timestamp: int) 
     """Raises ValueError for a special time that this version does not know."""
     log = call.services.log
     bounds = log.bounds(place.number)
+    if call.version < _MIN_VERSIONS.get(timestamp, 0):
+        raise ValueError(timestamp)
+    limit = bounds.stable if call.request.isolation_level == _READ_COMMITTED else bounds.end
     if timestamp == _LATEST:
-        committed = call.request.isolation_level == _READ_COMMITTED
-        return TimedOffset(bounds.stable if committed else bounds.end, -1)
+        return TimedOffset(limit, -1)
     if timestamp in (_EARLIEST, _EARLIEST_LOCAL):
         return TimedOffset(bounds.start, -1)
-    if timestamp == _LATEST_TIME and call.version >= _LATEST_TIME_MIN_VERSION:
-        return await log.latest_record(place.number)
     if timestamp in _TIERED:
         return None
-    if timestamp < 0:
+    if timestamp == _LATEST_TIME:
+        found = await log.latest_record(place.number)
+    elif timestamp < 0:
         raise ValueError(timestamp)
-    return await log.offset_for_time(place.number, timestamp)
+    else:
+        found = await log.offset_for_time(place.number, timestamp)
+    return found if found is not None and found.offset < limit else None
 
 
 async def _old_style(

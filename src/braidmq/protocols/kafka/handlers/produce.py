@@ -238,6 +238,8 @@ def _one_batch(records: Buffer | None, version: int) -> Batch:
         raise InvalidRecord(f"a partition's records are one batch, not {len(batches)}")
     if version < _ZSTD_MIN_VERSION and batches[0].codec is Codec.ZSTD:
         raise UnsupportedCompression(f"zstd is not known in Produce version {version}")
+    if batches[0].producer_id >= 0 and batches[0].base_sequence < 0:
+        raise InvalidRecord(f"a producer with an id counts its records; {batches[0].base_sequence} is no such number")
     return batches[0]
 
 
