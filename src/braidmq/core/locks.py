@@ -2,7 +2,8 @@
 
 A lock is a lease. Its holder makes it longer by asking again; it ends by itself, by its holder's word, or with its
 holder's membership. Until then nobody else is given the partition, and `holder` tells those who read or commit whether
-they may.
+they may. A member that is gone without a word may still work on what it holds, but not for longer than members trust a
+lock that they could not make longer: then its lease is over, however long it was meant to be.
 
 Locks are in memory, and a restart forgets them. The node does not wait for a lease's length then before it gives out
 locks, although a member may still think that it holds one: who asks after a restart is nearly always who held it,
@@ -12,8 +13,17 @@ them work on a partition, until the earlier holder asks again and is refused: me
 """
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 LEASE_MS = 60_000
+TRUSTED_MS = 30_000
+"""How long after it last asked a member takes a lock for its own."""
+
+
+class _Lease(NamedTuple):
+    member: str
+    asked_ms: float
+    until_ms: float
 
 
 class PartitionLocks:
@@ -22,8 +32,8 @@ class PartitionLocks:
     def __init__(self, passed_ms: Callable[[], float], lease_ms: int = LEASE_MS) -> None:
         self._passed_ms = passed_ms
         self._lease_ms = lease_ms
-        self._groups: dict[str, dict[int, tuple[str, float]]] = {}
-        """By group and partition number: the holder, and when its lease is over."""
+        self._groups: dict[str, dict[int, _Lease]] = {}
+        """By group and partition number."""
         self._swept_ms = passed_ms()
 
     def lock(self, group: str, member: str, numbers: Iterable[int]) -> list[int]:
@@ -33,19 +43,26 @@ class PartitionLocks:
         held = self._groups.get(group, {})
         mine = [number for number in numbers if _holder(held, number, now_ms) in (None, member)]
         if mine:
-            held.update(dict.fromkeys(mine, (member, now_ms + self._lease_ms)))
+            held.update(dict.fromkeys(mine, _Lease(member, now_ms, now_ms + self._lease_ms)))
             self._groups[group] = held
         return mine
 
     def unlock(self, group: str, member: str, numbers: Iterable[int]) -> None:
         """Give up those of the partitions that are the member's."""
         held = self._groups.get(group, {})
-        self._drop(group, [number for number in numbers if number in held and held[number][0] == member])
+        self._drop(group, [number for number in numbers if number in held and held[number].member == member])
 
     def forget(self, group: str, member: str) -> None:
         """The member has left: all that it held is free."""
         held = self._groups.get(group, {})
-        self._drop(group, [number for number, (holder, _) in held.items() if holder == member])
+        self._drop(group, [number for number, lease in held.items() if lease.member == member])
+
+    def lost(self, group: str, member: str) -> None:
+        """The member is gone without a word, for now at least: its leases end when it cannot trust them any more."""
+        held = self._groups.get(group, {})
+        for number, lease in held.items():
+            if lease.member == member:
+                held[number] = lease._replace(until_ms=min(lease.until_ms, lease.asked_ms + TRUSTED_MS))
 
     def holder(self, group: str, number: int) -> str | None:
         """Whose the partition is now; None if it is nobody's."""
@@ -54,7 +71,7 @@ class PartitionLocks:
     def has_locks(self, group: str) -> bool:
         """Whether members of the group hold locks now, as those of groups that read in order do."""
         now_ms = self._passed_ms()
-        return any(until_ms > now_ms for _, until_ms in self._groups.get(group, {}).values())
+        return any(lease.until_ms > now_ms for lease in self._groups.get(group, {}).values())
 
     def __len__(self) -> int:
         """How many locks are remembered, those that are over and not yet forgotten among them."""
@@ -66,7 +83,7 @@ class PartitionLocks:
             return
         self._swept_ms = now_ms
         for group, held in list(self._groups.items()):
-            self._drop(group, [number for number, (_, until_ms) in held.items() if until_ms <= now_ms])
+            self._drop(group, [number for number, lease in held.items() if lease.until_ms <= now_ms])
 
     def _drop(self, group: str, numbers: Iterable[int]) -> None:
         held = self._groups.get(group, {})
@@ -76,6 +93,6 @@ class PartitionLocks:
             self._groups.pop(group, None)
 
 
-def _holder(held: dict[int, tuple[str, float]], number: int, now_ms: float) -> str | None:
-    member, until_ms = held.get(number, ("", now_ms))
-    return member if until_ms > now_ms else None
+def _holder(held: dict[int, _Lease], number: int, now_ms: float) -> str | None:
+    lease = held.get(number)
+    return lease.member if lease is not None and lease.until_ms > now_ms else None

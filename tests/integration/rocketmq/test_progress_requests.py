@@ -2,6 +2,7 @@
 
 import pytest
 
+from braidmq.log import GroupOffset
 from braidmq.node import Node
 from braidmq.protocols.rocketmq.codec import RequestCode, ResponseCode, decode_body
 from braidmq.protocols.rocketmq.codec.bodies import (
@@ -108,6 +109,16 @@ async def test_a_group_without_members_is_set_elsewhere(
     assert decode_body(ResetOffsetBody, answer.body).offset_table == {queue(at): to for at, to in offsets.items()}
     number = node.topics.find("orders").partition_numbers[0]  # type: ignore[union-attr]  # it was made
     assert node.groups.offsets("buyers")[number].offset == offsets[0]
+
+
+async def test_a_group_that_has_only_offsets_is_set_elsewhere(client: RawClient, node: Node) -> None:
+    """As groups of Kafka's consumers are."""
+    topic = node.topics.find("orders")
+    assert topic is not None
+    number = topic.partition_numbers[0]
+    await node.groups.commit("kafka-readers", None, {number: GroupOffset(2)})
+    await client.get(RESET, {"topic": "orders", "group": "kafka-readers", "timestamp": 0, "isForce": True})
+    assert node.groups.offsets("kafka-readers")[number].offset == 0
 
 
 async def test_members_are_told_of_a_reset_with_their_next_pull(client: RawClient, connect: Connect) -> None:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from braidmq.core import locks
 from braidmq.model import DEFAULT_INSTANCE, Group
 from braidmq.node import Node
 from braidmq.protocols.rocketmq.codec import Command, RequestCode, ResponseCode, decode_body
@@ -397,6 +398,23 @@ async def test_queues_of_a_member_that_died_are_free_when_its_lease_ends(start_n
     await eventually(is_free, 5)
     await dying.close()
     await peer.close()
+
+
+async def test_a_member_whose_connection_ends_keeps_its_queues_only_as_long_as_it_may_trust_them(
+    node: Node, peer: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locks, "TRUSTED_MS", 300)
+    dying = await another(node)
+    await fill(peer, 1)
+    await dying.beat("dying", group=GROUP, topics={TOPIC: "*"})
+    assert await dying.lock(GROUP, "dying", *QUEUES) == [0, 1, 2, 3]
+    dying.abort()
+
+    async def is_free() -> bool:
+        return await peer.lock(GROUP, "me", *QUEUES) == [0, 1, 2, 3]
+
+    await eventually(is_free, 5)
+    await dying.close()
 
 
 async def test_who_lost_a_queue_cannot_say_how_far_the_group_has_come(node: Node, peer: Peer) -> None:

@@ -449,6 +449,7 @@ async def test_a_producer_that_died_is_replaced_by_another_of_its_group(start_no
     assert question.fields["transactionId"] == "ID1"
     asked = decode_message(question.body)
     assert (asked.body, asked.topic) == (b"a", TOPIC)
+    assert properties_of(asked)["TRANSACTION_CHECK_TIMES"] == "1"
     second.tell(RequestCode.END_TRANSACTION, ending(question.fields, COMMIT, asked=True))
     found = await second.read(TOPIC, 0, queueId=asked.queue_id, wait_ms=5000)
     assert found.code == 0

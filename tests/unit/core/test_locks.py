@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from braidmq.core.locks import LEASE_MS, PartitionLocks
+from braidmq.core.locks import LEASE_MS, TRUSTED_MS, PartitionLocks
 
 
 class Hand:
@@ -55,6 +55,39 @@ def test_asking_again_makes_the_lease_longer(locks: PartitionLocks, hand: Hand) 
         hand.at_ms += LEASE_MS / 3
     hand.at_ms += LEASE_MS / 2
     assert locks.lock("g", "two", [1]) == []
+
+
+def test_what_a_lost_member_held_is_free_when_it_cannot_trust_its_locks_any_more(
+    locks: PartitionLocks, hand: Hand
+) -> None:
+    locks.lock("g", "one", [1, 2])
+    locks.lock("g", "two", [3])
+    hand.at_ms += 10_000
+    locks.lock("g", "one", [2])
+    for _ in range(3):  # however often that is noticed
+        locks.lost("g", "one")
+    assert locks.holder("g", 1) == "one"
+    hand.at_ms += TRUSTED_MS - 10_000
+    assert [locks.holder("g", number) for number in (1, 2, 3)] == [None, "one", "two"]
+    hand.at_ms += 10_000
+    assert locks.holder("g", 2) is None
+    assert locks.holder("g", 3) == "two"
+
+
+def test_who_was_lost_and_asks_again_has_a_whole_lease(locks: PartitionLocks, hand: Hand) -> None:
+    locks.lock("g", "one", [1])
+    locks.lost("g", "one")
+    locks.lock("g", "one", [1])
+    hand.at_ms += LEASE_MS - 1
+    assert locks.holder("g", 1) == "one"
+
+
+def test_a_short_lease_is_not_made_longer_by_losing_its_holder(hand: Hand) -> None:
+    locks = PartitionLocks(hand.passed_ms, lease_ms=1000)
+    locks.lock("g", "one", [1])
+    locks.lost("g", "one")
+    hand.at_ms += 1000
+    assert locks.holder("g", 1) is None
 
 
 def test_a_holder_and_nobody_else_gives_up_its_lock(locks: PartitionLocks) -> None:

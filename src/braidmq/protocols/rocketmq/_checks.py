@@ -1,7 +1,10 @@
 """Asking producers whether their half messages count."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 from uuid import UUID
+
+import msgspec
 
 from braidmq.core.halves import Question
 from braidmq.model import BraidError
@@ -12,6 +15,9 @@ from braidmq.protocols.rocketmq.codec import RequestCode, stored_message, write_
 from braidmq.protocols.rocketmq.codec.headers import CheckTransactionStateRequestHeader
 from braidmq.protocols.rocketmq.codec.ids import write_offset_id
 from braidmq.protocols.rocketmq.codec.messages import encode_message
+
+_CHECKS_PROPERTY: Final = "TRANSACTION_CHECK_TIMES"
+"""Tells a producer how often it was asked, this time included."""
 
 
 class ProducerChecks:
@@ -41,6 +47,8 @@ class ProducerChecks:
         half = question.half
         first, second = numbers_of(UUID(question.handle))
         message = question.message()
+        asked = (_CHECKS_PROPERTY, str(half.checks).encode())
+        message = msgspec.structs.replace(message, headers=(*message.headers, asked))
         stored = stored_message(
             message, queue_id=max(half.partition, 0), physical_offset=second, store_host=connection.store_host
         )

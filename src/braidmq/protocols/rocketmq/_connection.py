@@ -376,7 +376,8 @@ class Connection(FramedConnection):
         for asked in self._asked.values():
             if not asked.done():
                 asked.set_exception(ClientGone())
-        self.services.members.lost(self)
+        for member in self.services.members.lost(self):
+            self.services.locks.lost(member.group, member.id)
 
     @property
     def is_gone(self) -> bool:

@@ -33,7 +33,8 @@ async def reset(call: Call[ResetOffsetRequestHeader]) -> Answer:
     """By time, or one queue by offset; a time of -1 means the end."""
     header, services = call.header, call.services
     topic = find_topic(services, header.topic)
-    find_group(services, header.group)
+    if not services.groups.offsets(header.group):
+        find_group(services, header.group)  # who has come somewhere can be set elsewhere, of whatever protocol
     partitions = None if header.queue_id < 0 else [header.queue_id]
     if header.queue_id >= 0 and header.offset not in (None, NOT_GIVEN):
         target = Target(offset=_checked_offset(services, topic, header))
