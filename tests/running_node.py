@@ -34,7 +34,15 @@ class Answer(NamedTuple):
 class RunningNode:
     """A `braid up` process."""
 
-    def __init__(self, folder: Path, arguments: list[str], environment: dict[str, str], wait_for: WaitFor) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        arguments: list[str],
+        environment: dict[str, str],
+        wait_for: WaitFor,
+        *,
+        open_files_max: int | None = None,
+    ) -> None:
         self._wait_for = wait_for
         self.ready_file = folder / "ready.json"
         self.ready_file.unlink(missing_ok=True)
@@ -44,6 +52,8 @@ class RunningNode:
         for listener in ("--rocketmq", "--grpc"):
             if not any(argument.partition("=")[0] == listener for argument in arguments):
                 command += [listener, "off"]
+        if open_files_max is not None:  # as a unit's LimitNOFILE does
+            command = ["sh", "-c", f'ulimit -n {open_files_max} && exec "$@"', "sh", *command]
         self.process = subprocess.Popen(
             command, cwd=folder, stdout=self._out, stderr=self._err, env=inherited | environment
         )

@@ -14,10 +14,20 @@ import pytest
 
 from braidmq.cli._doctor._disk import check_disk, file_system_of
 from braidmq.cli._doctor._machine import ClockWatch
-from braidmq.cli._limits import files_needed
+from braidmq.cli._limits import is_worth_a_word, judge_file_limit
 from braidmq.log.embedded._lock import FolderLock
 from braidmq.model.finding import Standing
-from braidmq.settings import Settings
+from braidmq.protocols.listener import Address, Endpoint
+from braidmq.settings import (
+    HttpSettings,
+    KafkaSettings,
+    RocketMQGrpcSettings,
+    RocketMQSettings,
+    Settings,
+    files_needed,
+    shared_files,
+)
+from braidmq.settings._files import OTHER_FILES
 
 Braid = Callable[..., Any]
 
@@ -29,6 +39,9 @@ tmpfs /mnt/with\\040space/memory tmpfs rw 0 0
 
 
 FREE = "127.0.0.1:0"
+ONLY_HTTP = Settings(
+    kafka=KafkaSettings(listen=()), rocketmq=RocketMQSettings(listen=()), rocketmq_grpc=RocketMQGrpcSettings(listen=())
+)
 NOT_ASKED = ("--kafka", "off", "--rocketmq", "off", "--grpc", "off")
 
 
@@ -129,12 +142,12 @@ def test_the_deepest_mount_above_a_folder_decides_its_kind() -> None:
 
 
 def test_open_files_are_judged_by_what_the_system_grants() -> None:
-    needed = files_needed(Settings())
+    needed = files_needed(ONLY_HTTP).in_all
     script = (
         "import resource; from braidmq.cli._doctor._machine import check_file_limits\n"
-        "from braidmq.cli._limits import raise_file_limit; from braidmq.settings import Settings\n"
+        "from braidmq.cli._limits import raise_file_limit; from unit.cli.test_doctor import ONLY_HTTP\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))\n"
-        "print(check_file_limits(Settings()).standing, raise_file_limit({needed}),"
+        "print(check_file_limits(ONLY_HTTP).standing, int(raise_file_limit({needed})),"
         " resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
     )
 
@@ -142,9 +155,59 @@ def test_open_files_are_judged_by_what_the_system_grants() -> None:
         command = [sys.executable, "-c", script.format(soft=soft, hard=hard, needed=needed)]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
-    assert judged(256, needed) == f"ok True {needed}"
-    assert judged(needed, needed) == f"ok True {needed}"
-    assert judged(256, 1024) == "fail False 1024"
+    assert judged(256, needed) == f"ok {needed} {needed}"
+    assert judged(needed, needed) == f"ok {needed} {needed}"
+    assert judged(256, needed - 1) == f"warn {needed - 1} {needed - 1}"
+    assert judged(256, 1024) == "fail 1024 1024"
+
+
+def test_each_listener_that_is_on_needs_a_file_for_each_of_its_connections() -> None:
+    some = (Endpoint(Address("127.0.0.1", 0)),)
+    alone = Settings(
+        http=HttpSettings(listen=None),
+        kafka=KafkaSettings(listen=()),
+        rocketmq=RocketMQSettings(listen=()),
+        rocketmq_grpc=RocketMQGrpcSettings(listen=()),
+    )
+    assert files_needed(alone).clients == 0
+    for listener in (
+        Settings(kafka=KafkaSettings(listen=some, connections_max=7), rocketmq=alone.rocketmq),
+        Settings(kafka=alone.kafka, rocketmq=RocketMQSettings(listen=some, connections_max=7)),
+    ):
+        with_others = msgspec.structs.replace(
+            listener,
+            http=HttpSettings(connections_max=30),
+            rocketmq_grpc=RocketMQGrpcSettings(listen=some, connections_max=500),
+        )
+        assert files_needed(with_others).clients == 537
+    assert files_needed(Settings()).in_all > 61_000 + Settings().log.open_files_max
+
+
+def test_a_log_keeps_its_files_where_clients_must_be_refused_and_clients_keep_a_quarter_where_it_cannot() -> None:
+    needed = files_needed(Settings())
+    assert shared_files(needed, float("inf")) == (needed.log, needed.clients)
+    assert shared_files(needed, needed.in_all) == (needed.log, needed.clients)
+    assert shared_files(needed, 20_000) == (needed.log, 20_000 - OTHER_FILES - needed.log)
+    assert shared_files(needed, OTHER_FILES + 1_000) == (750, 250)
+    assert shared_files(needed, 10) == (0, 0)
+
+
+def test_what_is_missing_is_said_with_what_becomes_of_it_and_how_to_raise_it() -> None:
+    needed = files_needed(Settings())
+    some, few = judge_file_limit(Settings(), 20_000), judge_file_limit(Settings(), 1_128)
+    assert "20000 open files allowed" in some.found
+    assert f"{needed.in_all} needed" in some.found
+    assert f"more than {20_000 - OTHER_FILES - needed.log} are refused" in some.found
+    assert "at most 750 at a time" in few.found
+    for finding in (some, few):
+        assert f"LimitNOFILE={needed.in_all}" in finding.advice
+
+
+def test_a_start_speaks_of_few_open_files_only_where_they_are_few() -> None:
+    assert is_worth_a_word(Settings(), 1_024)
+    assert is_worth_a_word(Settings(), 10_000)
+    assert not is_worth_a_word(Settings(), 20_000)
+    assert not is_worth_a_word(Settings(http=HttpSettings(listen=None)), float("inf"))
 
 
 def test_a_steady_clock_is_not_called_jumping() -> None:
