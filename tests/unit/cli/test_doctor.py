@@ -1,22 +1,28 @@
 """What the doctor finds, with the real disk, ports and databases of this machine."""
 
+import errno
+import importlib.metadata
 import os
+import shutil
 import socket
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import pytest
 
+from braidmq.cli._doctor import _disk, _machine
 from braidmq.cli._doctor._disk import check_disk, file_system_of
-from braidmq.cli._doctor._machine import ClockWatch
+from braidmq.cli._doctor._machine import ClockWatch, check_compiled, check_python
 from braidmq.cli._limits import is_worth_a_word, judge_file_limit
 from braidmq.log.embedded._lock import FolderLock
-from braidmq.model.finding import Standing
+from braidmq.model.finding import Finding, Standing
 from braidmq.protocols.listener import Address, Endpoint
 from braidmq.settings import (
     HttpSettings,
@@ -212,3 +218,111 @@ def test_a_start_speaks_of_few_open_files_only_where_they_are_few() -> None:
 
 def test_a_steady_clock_is_not_called_jumping() -> None:
     assert "jumped" not in ClockWatch().check().found
+
+
+# What cannot be had on a machine that is well: the doctor is shown one that is not.
+
+
+def disk_findings(folder: Path) -> dict[str, Finding]:
+    return {finding.check: finding for finding in check_disk(folder, lambda *_: None)}
+
+
+@pytest.mark.parametrize(
+    ("free_gib", "standing"), [(0.5, Standing.FAIL), (5.0, Standing.WARN), (10.0, Standing.OK), (100.0, Standing.OK)]
+)
+def test_a_disk_with_little_room_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_gib: float, standing: Standing
+) -> None:
+    usage = SimpleNamespace(total=200 << 30, free=int(free_gib * (1 << 30)))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    finding = disk_findings(tmp_path)["disk space"]
+    assert finding.standing is standing
+    assert f"{free_gib:.1f} GiB free of 200.0 GiB" in finding.found
+    assert ("make room" in finding.advice) is (standing is not Standing.OK)
+
+
+@pytest.mark.parametrize(("sync_s", "standing"), [(0.0, Standing.OK), (0.03, Standing.WARN)])
+def test_a_disk_that_syncs_slowly_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sync_s: float, standing: Standing
+) -> None:
+    monkeypatch.setattr(_disk, "_SYNC_RUNS", 3)
+    monkeypatch.setattr(os, "fdatasync", lambda _: time.sleep(sync_s), raising=False)
+    finding = disk_findings(tmp_path)["sync"]
+    assert finding.standing is standing
+    assert ("use a faster disk, or flush = interval" in finding.advice) is (standing is Standing.WARN)
+
+
+def test_a_disk_that_cannot_sync_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: int) -> None:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+    monkeypatch.setattr(os, "fdatasync", refuse, raising=False)
+    finding = disk_findings(tmp_path)["sync"]
+    assert (finding.standing, finding.found) == (Standing.FAIL, "fdatasync failed: Invalid argument")
+    assert finding.advice
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"), [("nfs4", "over the network"), ("tmpfs", "in memory"), ("overlay", "a container's own layer")]
+)
+def test_a_file_system_that_does_not_keep_what_it_is_given_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, said: str
+) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"somewhere / {kind} rw 0 0\n")
+    monkeypatch.setattr(_disk, "_MOUNTS", mounts)
+    finding = disk_findings(tmp_path)["file system"]
+    assert finding.standing is Standing.WARN
+    assert said in finding.found
+    assert finding.advice
+
+
+@pytest.mark.parametrize("step_s", [-3.0, 0.2])
+def test_a_clock_that_was_set_meanwhile_is_found(monkeypatch: pytest.MonkeyPatch, step_s: float) -> None:
+    watch = ClockWatch()
+    true_time = time.time
+    monkeypatch.setattr(time, "time", lambda: true_time() + step_s)
+    finding = watch.check()
+    assert finding.standing is Standing.WARN
+    assert "it jumped by" in finding.found
+    assert "slewed" in finding.advice
+
+
+def test_a_clock_that_stands_before_our_time_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", lambda: 86_400.0)
+    finding = ClockWatch().check()
+    assert finding.standing is Standing.FAIL
+    assert finding.found.startswith("it says ")
+    assert "set the clock" in finding.advice
+
+
+@pytest.mark.parametrize(("is_off", "standing"), [(True, Standing.WARN), (False, Standing.OK)])
+def test_a_clock_that_nobody_synchronises_is_found(
+    monkeypatch: pytest.MonkeyPatch, is_off: bool, standing: Standing
+) -> None:
+    monkeypatch.setattr(_machine, "_kernel_says_unsynchronised", lambda: is_off)
+    finding = ClockWatch().check()
+    assert finding.standing is standing
+    assert ("not synchronised" in finding.found) is is_off
+
+
+def test_a_python_without_uvloop_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    true_version = importlib.metadata.version
+
+    def version(name: str) -> str:
+        if name == "uvloop":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return true_version(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    finding = check_python()
+    assert finding.standing is Standing.WARN
+    assert "without uvloop" in finding.found
+    assert "install uvloop" in finding.advice
+
+
+def test_hot_paths_that_are_not_compiled_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_machine, "COMPILED", ("braidmq.not_compiled",))
+    finding = check_compiled()
+    assert (finding.standing, finding.found) == (Standing.WARN, "interpreted: braidmq.not_compiled")
+    assert "C compiler" in finding.advice
