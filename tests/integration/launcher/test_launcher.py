@@ -6,15 +6,18 @@ import shutil
 import subprocess
 import sys
 import time
+import venv
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from braidmq import __version__
+from required import missing
 
 ROOT = Path(__file__).parents[3]
 COPIED = ("braid", "requirements.lock", "requirements-dev.lock", "src", "tools", "pyproject.toml")
+UV = "uv==0.8.0"
 VENDOR = Path("src", "braidmq", "console", "static", "vendor")
 SYSTEM_TOOLS = ("sh", "dirname", "cat", "cksum", "rm", "awk", "env", "find", "sort", "xargs")
 
@@ -249,10 +252,20 @@ def test_from_nothing_the_environment_is_made_with_pip(checkout: Path, programs:
     assert (again.stdout, again.stderr) == (ended.stdout, "")
 
 
+def uv_by_pip(folder: Path) -> Path:
+    venv.create(folder, with_pip=True)
+    command = [str(folder / "bin" / "python"), "-m", "pip", "install", "-q", UV]
+    try:
+        subprocess.run(command, check=True, capture_output=True, timeout=300)
+    except subprocess.SubprocessError as error:
+        missing(f"uv is not installed and cannot be fetched: {error}")
+    return folder / "bin" / "uv"
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_from_nothing_the_environment_is_made_with_uv(checkout: Path, programs: Path, require_tool: Require) -> None:
-    uv = require_tool("uv", "the launcher does without, and uses it where it is")
+def test_from_nothing_the_environment_is_made_with_uv(checkout: Path, programs: Path, tmp_path: Path) -> None:
+    uv = shutil.which("uv") or uv_by_pip(tmp_path / "uv")
     (programs / "uv").symlink_to(uv)
     ended = braid(checkout, "version", path=programs)
     assert ended.returncode == 0, ended.stderr
