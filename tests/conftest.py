@@ -1,15 +1,16 @@
 """What all tests share: folders become markers, a way to say that a test needs a program, and a way to wait."""
 
-import importlib
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from types import ModuleType
 
 import hypothesis
 import pytest
+
+from required import NOT_COMPILED, missing, required_module
 
 _HERE = Path(__file__).parent
 _FOLDERS = sorted(path.name for path in _HERE.iterdir() if path.is_dir() and not path.name.startswith(("_", ".")))
@@ -43,17 +44,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=_turn)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Files of tests that need what is not there fail in CI, as single tests do."""
+    report = yield
+    if report.skipped and os.environ.get("CI") == "true":
+        report.outcome = "failed"
+        report.longrepr = f"{collector.nodeid} was not collected: {report.longrepr}"
+    return report
+
+
 class RequireTool:
     """Finds a program that a test drives, or ends the test: skipped on a desk, failed in CI."""
 
     def __call__(self, name: str, why: str) -> Path:
         found = shutil.which(name)
-        if found is not None:
-            return Path(found)
-        message = f"{name} is not installed: {why}"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
+        if found is None:
+            missing(f"{name} is not installed: {why}")
+        return Path(found)
 
 
 @pytest.fixture(scope="session")
@@ -66,13 +76,7 @@ class RequireCompiled:
     """Finds a compiled module that a test is about, or ends the test: skipped on a desk, failed in CI."""
 
     def __call__(self, name: str) -> ModuleType:
-        try:
-            return importlib.import_module(name)
-        except ImportError:
-            message = f"{name} is not compiled: ./braid test does that where there is a C compiler"
-            if os.environ.get("CI") == "true":
-                pytest.fail(message)
-            pytest.skip(message)
+        return required_module(name, NOT_COMPILED)
 
 
 @pytest.fixture(scope="session")

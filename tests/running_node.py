@@ -7,7 +7,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,16 +34,27 @@ class Answer(NamedTuple):
 class RunningNode:
     """A `braid up` process."""
 
-    def __init__(self, folder: Path, arguments: list[str], environment: dict[str, str], wait_for: WaitFor) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        arguments: list[str],
+        environment: dict[str, str],
+        wait_for: WaitFor,
+        *,
+        open_files_max: int | None = None,
+        program: Sequence[str] = ("-m", "braidmq"),
+    ) -> None:
         self._wait_for = wait_for
         self.ready_file = folder / "ready.json"
         self.ready_file.unlink(missing_ok=True)
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("BRAID_")}
         self._out, self._err = (folder / "out").open("w+"), (folder / "err").open("w+")
-        command = [sys.executable, "-m", "braidmq", "up", "--ready-file", str(self.ready_file), *arguments]
+        command = [sys.executable, *program, "up", "--ready-file", str(self.ready_file), *arguments]
         for listener in ("--rocketmq", "--grpc"):
             if not any(argument.partition("=")[0] == listener for argument in arguments):
                 command += [listener, "off"]
+        if open_files_max is not None:  # as a unit's LimitNOFILE does
+            command = ["sh", "-c", f'ulimit -n {open_files_max} && exec "$@"', "sh", *command]
         self.process = subprocess.Popen(
             command, cwd=folder, stdout=self._out, stderr=self._err, env=inherited | environment
         )

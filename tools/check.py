@@ -122,6 +122,7 @@ async def check(side_by_side: Sequence[Part], alone: Part) -> int:
         async with room:
             return await run(part, progress)
 
+    began = time.monotonic()
     showing = asyncio.create_task(progress.keep_showing())
     try:
         async with asyncio.TaskGroup() as group:
@@ -130,7 +131,7 @@ async def check(side_by_side: Sequence[Part], alone: Part) -> int:
     finally:
         showing.cancel()
         progress.clear()
-    return report(outcomes)
+    return report(outcomes, time.monotonic() - began)
 
 
 async def run_tests(part: Part, progress: "Progress") -> list[Outcome]:
@@ -248,8 +249,8 @@ class Progress:
             await asyncio.sleep(0.5)
 
 
-def report(outcomes: Sequence[Outcome]) -> int:
-    """What failed in full, what pytest said at its end, and the verdict."""
+def report(outcomes: Sequence[Outcome], took_s: float) -> int:
+    """What failed in full, what pytest said at its end, and the verdict with the time that all of it took."""
     failed = [outcome for outcome in outcomes if outcome.status != 0]
     for outcome in outcomes:
         if outcome.part.shows_end and outcome.status == 0:
@@ -257,7 +258,7 @@ def report(outcomes: Sequence[Outcome]) -> int:
     for outcome in failed:
         print(f"\n===== {outcome.part.name} failed with status {outcome.status} =====\n{outcome.output.rstrip()}")
     names = ", ".join(outcome.part.name for outcome in failed)
-    print(f"\n{'FAILED: ' + names if failed else 'all passed'}", flush=True)
+    print(f"\n{'FAILED: ' + names if failed else 'all passed'}\nin all {took_s:.0f} s", flush=True)
     return 1 if failed else 0
 
 

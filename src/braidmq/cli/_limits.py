@@ -1,31 +1,50 @@
-"""How many files a node may have open. The system's usual soft limit is far below what it grants when asked."""
+"""The limit on open files. The system's usual soft limit is far below what it grants when asked."""
 
 import resource
+from typing import Final
 
-from braidmq.settings import Settings
+from braidmq.model.finding import Finding, fail, ok, warn
+from braidmq.settings import Settings, file_limits, files_needed, shared_files
 
-_OTHER_FILES = 128
-"""The database, the journal, the loop's own, and what libraries hold."""
-
-
-def files_needed(settings: Settings) -> int:
-    """The most descriptors that these settings can take."""
-    return settings.log.open_files_max + settings.http.connections_max + _OTHER_FILES
+_CHECK: Final = "file limits"
+CLIENTS_MANY: Final = 10_000
+"""A start says nothing of limits that leave room for so many clients, however many more the settings would take."""
 
 
-def file_limits() -> tuple[float, float]:
-    """The soft and the hard limit; infinite where there is none."""
-    soft, hard = (
-        float("inf") if limit == resource.RLIM_INFINITY else limit
-        for limit in resource.getrlimit(resource.RLIMIT_NOFILE)
-    )
-    return soft, hard
-
-
-def raise_file_limit(needed: int) -> bool:
-    """Ask for as many as needed, or else as many as there are; whether that is enough."""
+def raise_file_limit(needed: int) -> float:
+    """Ask for as many as needed, or else as many as there are; how many are allowed then."""
     soft, hard = file_limits()
-    if soft < needed:
-        _, granted = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (int(min(needed, hard)), granted))
-    return hard >= needed
+    if soft >= needed:
+        return soft
+    wanted = int(min(needed, hard))
+    _, granted = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, granted))
+    except (OSError, ValueError):  # some systems grant less than they say
+        return soft
+    return wanted
+
+
+def judge_file_limit(settings: Settings, allowed: float) -> Finding:
+    """Whether so many files are enough, what becomes of a node that may not open more, and how to let it."""
+    needed = files_needed(settings)
+    shares = shared_files(needed, allowed)
+    found = f"{allowed:.0f} open files allowed, {needed.in_all} needed"
+    if allowed >= needed.in_all:
+        return ok(_CHECK, found)
+    raising = f"set LimitNOFILE={needed.in_all} in the unit, or nofile in /etc/security/limits.conf"
+    refusing = f"{found} for all clients that the settings let in: more than {shares.clients} are refused"
+    if shares.log >= needed.log:
+        return warn(_CHECK, refusing, f"{raising}; or lower connections_max of the listeners")
+    return fail(
+        _CHECK,
+        f"{refusing}, and the log opens and closes its files again and again (at most {shares.log} at a time)",
+        f"{raising}; or lower log.open_files_max",
+    )
+
+
+def is_worth_a_word(settings: Settings, allowed: float) -> bool:
+    """Whether operators are to hear at every start how few files are allowed."""
+    needed = files_needed(settings)
+    shares = shared_files(needed, allowed)
+    return shares.log < needed.log or shares.clients < min(needed.clients, CLIENTS_MANY)

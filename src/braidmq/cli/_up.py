@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from braidmq.cli import _errors
-from braidmq.cli._limits import files_needed, raise_file_limit
+from braidmq.cli._limits import is_worth_a_word, judge_file_limit, raise_file_limit
 from braidmq.cli._logging import set_up_logging
 from braidmq.cli._ready import announce, remove_ready_file, write_ready_file
 from braidmq.logger import get_logger
 from braidmq.node import Node
-from braidmq.settings import Settings
+from braidmq.settings import Settings, files_needed
 
 _logger = get_logger(__name__)
 
@@ -35,11 +35,16 @@ def run_node(
 ) -> int:
     """Until told to stop, or until the node fails; the exit status. Raises what prevents the start."""
     set_up_logging(settings.logging)
-    needed = files_needed(settings)
-    if not raise_file_limit(needed):
-        _logger.warning("too few open files are allowed; see braid doctor", needed=needed)
+    _raise_file_limit(settings)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         return runner.run(_run(settings, origins, ready_file, with_pipeline=with_pipeline))
+
+
+def _raise_file_limit(settings: Settings) -> None:
+    allowed = raise_file_limit(files_needed(settings).in_all)
+    if is_worth_a_word(settings, allowed):
+        finding = judge_file_limit(settings, allowed)
+        _logger.warning("few open files are allowed", reason=finding.found, fix=finding.advice)
 
 
 def _loop_factory() -> "type[asyncio.AbstractEventLoop] | None":

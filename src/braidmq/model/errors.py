@@ -564,6 +564,13 @@ class StoreFailed(BraidError):
     fix = "Check that the node's database answers (store.url), and ask again."
 
 
+class StoreFull(StorageFull, StoreFailed):
+    """The database's disk is full: changes are refused until space is free again; reading and deleting go on."""
+
+    code = "store_full"
+    fix = "Free space on the database's disk, shorten retention or delete topics; then changes are taken again."
+
+
 # Operating a node.
 
 

@@ -43,6 +43,7 @@ def wire_http(node: "Node", listen: Address, sockets: list[socket.socket]) -> Ca
         body_bytes_max=http.body_bytes_max,
         connections_max=http.connections_max,
         waiting_max=http.waiting_max,
+        has_file_room=node.has_file_room,
         late_routes=late_routes,
     )
 

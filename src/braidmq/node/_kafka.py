@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def kafka_listener(node: "Node") -> KafkaListener:
     kafka = node.settings.kafka
-    return KafkaListener(kafka.listen, _services(node), framed_limits(kafka))
+    return KafkaListener(kafka.listen, _services(node), framed_limits(node, kafka))
 
 
 def _services(node: "Node") -> KafkaServices:

@@ -34,12 +34,13 @@ def make_listeners(node: "Node") -> Iterator[Listener]:
         yield rocketmq_grpc_listener(node)
 
 
-def framed_limits(section: KafkaSettings | RocketMQSettings) -> FramedLimits:
+def framed_limits(node: "Node", section: KafkaSettings | RocketMQSettings) -> FramedLimits:
     return FramedLimits(
         request_bytes_max=section.request_bytes_max,
         buffer_bytes_max=section.buffer_bytes_max,
         connections_max=section.connections_max,
         idle_s=section.idle_s,
+        has_file_room=node.has_file_room,
     )
 
 

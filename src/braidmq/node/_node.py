@@ -58,7 +58,7 @@ from braidmq.node._operations_desk import OperationsDesk
 from braidmq.node._reconcile import reconcile
 from braidmq.node._said import idle_assignment, subscribed_topics
 from braidmq.protocols.listener import Address, Listener, bind, bound_addresses, close_all
-from braidmq.settings import Settings, effective, known_origins
+from braidmq.settings import Settings, effective, file_limits, files_needed, known_origins, shared_files
 from braidmq.store import (
     Catalog,
     CursorRows,
@@ -121,6 +121,7 @@ class Node:
         self.settings = self.started_with = settings
         """What the node goes by, with what the centre says; and what it was started with."""
         self.origins = self.own_origins = known_origins(settings) if origins is None else origins
+        self._files = shared_files(files_needed(settings), file_limits()[0])
         self.health = Health()
         self.addresses: dict[str, tuple[Address, ...]] = {}
         """Where each listener listens, by its name."""
@@ -424,6 +425,7 @@ class Node:
     def _log_options(self) -> LogOptions:
         section = self.settings.log
         chosen = {name: getattr(section, name) for name in section.__struct_fields__}
+        chosen["open_files_max"] = self._files.log
         return LogOptions(**chosen, archive=self.settings.archive.default)
 
     async def _listen(self) -> None:
@@ -487,6 +489,14 @@ class Node:
             yield from held_metrics(self._holds.by_topic(self.log.held_bytes()))
         for source in self._metric_sources:
             yield from source()
+
+    def has_file_room(self) -> bool:
+        """Whether one more client may connect: the files that the log needs are left alone."""
+        connected = sum(listener.connected for listener in self.listeners)
+        if connected < self._files.clients:
+            return True
+        _logger.warning("a client was refused: too few open files are allowed; see braid doctor", connected=connected)
+        return False
 
     async def _stop_listeners(self) -> None:
         listeners = self.listeners

@@ -49,6 +49,6 @@ def rocketmq_listener(node: "Node") -> RocketMQListener:
         rocketmq.listen,
         rocketmq.broker_listen,
         services,
-        framed_limits(rocketmq),
+        framed_limits(node, rocketmq),
         with_vip=rocketmq.vip == "on",
     )

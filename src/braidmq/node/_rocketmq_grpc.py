@@ -44,7 +44,13 @@ def rocketmq_grpc_listener(node: "Node") -> RocketMQGrpcListener:
     return RocketMQGrpcListener(
         section.listen,
         services,
-        GrpcLimits(section.request_bytes_max, section.connections_max, section.calls_max, section.buffer_bytes_max),
+        GrpcLimits(
+            section.request_bytes_max,
+            section.connections_max,
+            section.calls_max,
+            section.buffer_bytes_max,
+            has_file_room=node.has_file_room,
+        ),
         make_tls=make_tls if section.tls == "on" else None,
         tls_at_once=bool(section.certificate),
     )

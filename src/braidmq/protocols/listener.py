@@ -8,7 +8,7 @@ import asyncio
 import errno
 import ipaddress
 import socket
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
 from braidmq.core.connections import ClientConnection
@@ -16,6 +16,14 @@ from braidmq.core.metrics import Metric
 from braidmq.model.errors import ListenFailed
 
 _BACKLOG = 1024
+
+HasFileRoom = Callable[[], bool]
+"""Whether one more connection may be taken, over all listeners, so that files are left for the log."""
+
+
+def always_room() -> bool:
+    """Where nobody counts."""
+    return True
 
 
 class Address(NamedTuple):

@@ -4,6 +4,7 @@
 """
 
 from braidmq.settings._central import CENTRAL_ORIGIN, PUSHED, checked_text, effective, known_origins
+from braidmq.settings._files import FileShares, FilesNeeded, file_limits, files_needed, shared_files
 from braidmq.settings._keys import Key, keys, shown_settings
 from braidmq.settings._load import (
     CONFIG_VARIABLE,
@@ -50,6 +51,8 @@ __all__ = [
     "ArchiveSettings",
     "AuditSettings",
     "CursorSettings",
+    "FileShares",
+    "FilesNeeded",
     "Given",
     "GroupsSettings",
     "HalvesSettings",
@@ -74,11 +77,14 @@ __all__ = [
     "TraceSettings",
     "checked_text",
     "effective",
+    "file_limits",
+    "files_needed",
     "flag",
     "keys",
     "known_origins",
     "load",
     "redact_url",
     "reference_page",
+    "shared_files",
     "shown_settings",
 ]

@@ -151,15 +151,15 @@ class Catalog:
         `revise` may change kind, retention and settings; it runs in the store's thread and must only compute. What it
         raises is raised here. Raises UnknownTopic, InvalidSetting.
         """
-        return await self._change(partial(_changes.revise_topic, topic_id=topic_id, revise=revise))
+        return await self._change(partial(_changes.revise_topic, topic_id=topic_id, revise=revise), frees=True)
 
     async def begin_topic_deletion(self, topic_id: UUID) -> Topic:
         """Hide the topic; its name is free at once. Raises UnknownTopic."""
-        return await self._change(partial(_changes.begin_topic_deletion, topic_id=topic_id))
+        return await self._change(partial(_changes.begin_topic_deletion, topic_id=topic_id), frees=True)
 
     async def finish_topic_deletion(self, topic_id: UUID) -> None:
         """Forget a topic whose files are gone. Doing it again changes nothing. Raises UnknownTopic for a live one."""
-        await self._change(partial(_changes.finish_topic_deletion, topic_id=topic_id))
+        await self._change(partial(_changes.finish_topic_deletion, topic_id=topic_id), frees=True)
 
     async def create_instance(self, instance: Instance) -> Instance:
         """Raises InvalidName, AlreadyExists."""
@@ -220,8 +220,8 @@ class Catalog:
         self._callbacks[handle] = callback
         return unsubscribe
 
-    async def _change(self, work: Work[Changed[T]]) -> T:
-        changed = await self._store.write(work, self._committed)
+    async def _change(self, work: Work[Changed[T]], *, frees: bool = False) -> T:
+        changed = await self._store.write(work, self._committed, frees=frees)
         if changed.entries:
             await self._reach(changed.entries[-1].revision)
         return changed.value

@@ -6,16 +6,20 @@ PostgreSQL runs it in a greenlet that gives the loop back at every round trip. S
 once, for both.
 """
 
+import sqlite3
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import sqlalchemy as sa
 
-from braidmq.model.errors import StoreFailed
+from braidmq.model.errors import StoreFailed, StoreFull
 
 T = TypeVar("T")
 
 Work = Callable[[sa.Connection], T]
+
+_SQLITE_FULL: Final = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
+_POSTGRESQL_FULL: Final = "53100"
 
 
 DRIVER_ERRORS: tuple[type[Exception], ...] = (sa.exc.SQLAlchemyError, OSError)
@@ -33,6 +37,10 @@ class Database(Protocol):
         commits may be lost with the power."""
         ...
 
+    async def make_room(self) -> None:
+        """The disk is full, and what is written next makes more room: give it what little was set aside."""
+        ...
+
     async def read(self, work: Work[T]) -> T:
         """Run the work in a transaction that sees one moment and writes nothing."""
         ...
@@ -48,10 +56,26 @@ class Database(Protocol):
 
 def store_failure(error: Exception, address: object, fix: str = "") -> StoreFailed:
     """A StoreFailed that says what the driver's error says, caused by it. Parameters are never part of it."""
-    said = error.message if isinstance(error, StoreFailed) else f"the database {address} failed: {first_line(error)}"
-    shown = StoreFailed(f"{said}; {fix}" if fix else said)
+    kind = StoreFull if is_full(error) else StoreFailed
+    if isinstance(error, StoreFailed):
+        said = error.message
+    elif kind is StoreFull:
+        said = f"the disk of the database {address} is full: nothing was changed"
+    else:
+        said = f"the database {address} failed: {first_line(error)}"
+    shown = kind(f"{said}; {fix}" if fix else said)
     shown.__cause__ = error
     return shown
+
+
+def is_full(error: Exception) -> bool:
+    """Whether there was no room for it, so that nothing was changed."""
+    if isinstance(error, StoreFull):
+        return True
+    cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
+    return (
+        getattr(cause, "sqlite_errorcode", None) in _SQLITE_FULL or getattr(cause, "sqlstate", None) == _POSTGRESQL_FULL
+    )
 
 
 def first_line(error: Exception) -> str:

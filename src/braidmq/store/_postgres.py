@@ -56,6 +56,9 @@ class PostgresDatabase:
         async with self._engine.connect() as connection:
             return await connection.run_sync(work)
 
+    async def make_room(self) -> None:
+        """The server's disk is the server's business."""
+
     async def read(self, work: Work[T]) -> T:
         async with self._reading.connect() as connection:
             return await connection.run_sync(work)

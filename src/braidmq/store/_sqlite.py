@@ -3,11 +3,16 @@
 One idea: a connection never leaves the thread that opened it. In WAL mode readers do not wait for the writer,
 so that a long listing does not hold up a commit. `synchronous=FULL` makes a commit durable before it is
 answered; `NORMAL`, for what may be lost with the power, leaves that to the next one that is.
+
+A reserve file beside the database keeps some room aside for changes that make room on a full disk, and only for them.
 """
 
 import asyncio
+import contextlib
+import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
@@ -23,6 +28,10 @@ CACHE_KIB = 8192
 WAL_PAGES = 4000
 """How long the write-ahead log grows before its pages go to the file: those that change again and again go once."""
 
+RESERVE_SUFFIX = "-reserve"
+RESERVE_BYTES = 1 << 20
+"""More than deleting a topic takes, whatever must be rewritten for it."""
+
 T = TypeVar("T")
 
 
@@ -34,19 +43,32 @@ class SqliteDatabase:
     def __init__(self, address: SqliteAddress) -> None:
         self._writing = _ConnectionThread(address.path, "BEGIN IMMEDIATE")
         self._reading = _ConnectionThread(address.path, "BEGIN")
+        self._reserve = _Reserve(Path(address.path + RESERVE_SUFFIX))
 
     @classmethod
     async def connect(cls, address: SqliteAddress) -> "SqliteDatabase":
         database = cls(address)
         try:
             await database.write(_use_wal)
+            await database._set_reserve_aside()
         except BaseException:
             await database.close()
             raise
         return database
 
     async def write(self, work: Work[T], *, synced: bool = True) -> T:
-        return await self._writing.run(work, synced=synced)
+        done = await self._writing.run(work, synced=synced)
+        if not self._reserve.is_there:
+            await self._set_reserve_aside()
+        return done
+
+    async def _set_reserve_aside(self) -> None:
+        await self._writing.run(lambda _: self._reserve.set_aside())
+
+    async def make_room(self) -> None:
+        self._reserve.give_up()
+        with contextlib.suppress(*self.driver_errors):  # it helps where it can
+            await self._writing.run(_empty_wal)
 
     async def read(self, work: Work[T]) -> T:
         def in_transaction(connection: sa.Connection) -> T:
@@ -62,6 +84,30 @@ class SqliteDatabase:
     async def close(self) -> None:
         await self._reading.close()
         await self._writing.close()
+
+
+class _Reserve:
+    """A file that only takes room."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.is_there = False
+
+    def set_aside(self) -> None:
+        """Make it; not on a disk that has no room to spare."""
+        try:
+            if not self._path.exists() or self._path.stat().st_size != RESERVE_BYTES:
+                if shutil.disk_usage(self._path.parent).free < 2 * RESERVE_BYTES:
+                    return
+                self._path.write_bytes(bytes(RESERVE_BYTES))
+            self.is_there = True
+        except OSError:
+            self.give_up()
+
+    def give_up(self) -> None:
+        self.is_there = False
+        with contextlib.suppress(OSError):
+            self._path.unlink(missing_ok=True)
 
 
 class _ConnectionThread:
@@ -128,6 +174,12 @@ def _sync_commits(connection: sa.Connection, *, synced: bool) -> None:
     """Not within a transaction. A commit that is not synced is on the disk with the next one that is."""
     driver: Any = connection.connection.driver_connection
     driver.execute(f"PRAGMA synchronous = {'FULL' if synced else 'NORMAL'}")
+
+
+def _empty_wal(connection: sa.Connection) -> None:
+    """Bring what is in the write-ahead log to the database, and cut it: what it had taken is room for others."""
+    driver: Any = connection.connection.driver_connection
+    driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _use_wal(connection: sa.Connection) -> None:

@@ -59,16 +59,25 @@ class Store:
         """How many transactions `write` has committed."""
         return self._writer.commits
 
-    async def write(self, work: Work[T], committed: Callable[[T], None] | None = None, *, synced: bool = True) -> T:
+    async def write(
+        self,
+        work: Work[T],
+        committed: Callable[[T], None] | None = None,
+        *,
+        synced: bool = True,
+        frees: bool = False,
+    ) -> T:
         """Carry out the work in a transaction; its result comes back once that is committed and durable. What need not
         outlive a loss of power, but only of the process, may go unsynced where the database knows that: it costs less.
+        What `frees` room, directly or by what follows it, is still done on a disk that is full: there the work runs a
+        second time, so that it must only compute and write.
 
         `committed` is called with the result right after the commit, before any later write's, even when the
         caller was cancelled meanwhile; it must not raise. A caller cancelled before its work began has
-        changed nothing. Raises StoreFailed; where a commit was not confirmed it says so, and the change may
-        have been kept.
+        changed nothing. Raises StoreFailed, and of its kinds StoreFull where nothing was changed for want of room;
+        where a commit was not confirmed it says so, and the change may have been kept.
         """
-        return await self._writer.write(work, committed, synced=synced)
+        return await self._writer.write(work, committed, synced=synced, frees=frees)
 
     async def read(self, work: Work[T]) -> T:
         """Carry out work that only reads; it sees all that was committed before, and one moment throughout."""

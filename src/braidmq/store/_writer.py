@@ -1,7 +1,8 @@
 """Many writes, one transaction: all that arrived while the previous one ran are carried out in the next.
 
 One idea: each write runs in a savepoint of its own, so that its failure is its own; only a transaction that
-is lost as a whole, or whose commit is not confirmed, fails them all. Nothing is ever tried twice.
+is lost as a whole, or whose commit is not confirmed, fails them all. Nothing is ever tried twice, but for what makes
+room and found none.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ import sqlalchemy as sa
 
 from braidmq.logger import get_logger
 from braidmq.model.errors import StoreFailed
-from braidmq.store._database import Database, Work, first_line, store_failure
+from braidmq.store._database import Database, Work, first_line, is_full, store_failure
 
 BATCH_MAX = 512
 WRITES_MAX = 8192
@@ -32,6 +33,7 @@ class Request(NamedTuple):
     answer: asyncio.Future[Any]
     committed: Callable[[Any], None] | None
     synced: bool
+    frees: bool
 
 
 class Done(msgspec.Struct):
@@ -58,12 +60,19 @@ class Writer:
         self._closed = False
         self._task = asyncio.create_task(self._run(), name="store-writer")
 
-    async def write(self, work: Work[T], committed: Callable[[T], None] | None = None, *, synced: bool = True) -> T:
+    async def write(
+        self,
+        work: Work[T],
+        committed: Callable[[T], None] | None = None,
+        *,
+        synced: bool = True,
+        frees: bool = False,
+    ) -> T:
         async with self._slots:
             if self._closed:
                 raise StoreFailed(f"the store {self._address} is closed")
             answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-            self._waiting.append(Request(work, answer, committed, synced))
+            self._waiting.append(Request(work, answer, committed, synced, frees))
             self._arrived.set()
             return await answer
 
@@ -101,6 +110,16 @@ class Writer:
         return [request for request in taken if not request.answer.done()]
 
     async def _carry_out(self, batch: Sequence[Request]) -> list[Outcome]:
+        outcomes = await self._in_a_transaction(batch)
+        starved = [place for place, outcome in enumerate(outcomes) if batch[place].frees and _found_no_room(outcome)]
+        if starved:
+            await self._database.make_room()
+            again = await self._in_a_transaction([batch[place] for place in starved])
+            for place, outcome in zip(starved, again, strict=True):
+                outcomes[place] = outcome
+        return outcomes
+
+    async def _in_a_transaction(self, batch: Sequence[Request]) -> list[Outcome]:
         works = [request.work for request in batch]
         try:
             synced = any(request.synced for request in batch)
@@ -136,6 +155,10 @@ class Writer:
         return error
 
 
+def _found_no_room(outcome: Outcome) -> bool:
+    return isinstance(outcome, Failed) and is_full(outcome.error)
+
+
 def carry_out(connection: sa.Connection, works: Sequence[Work[Any]]) -> list[Outcome]:
     """All works in one transaction. Raises when the transaction as a whole is lost."""
     with connection.begin() as transaction:
@@ -143,6 +166,8 @@ def carry_out(connection: sa.Connection, works: Sequence[Work[Any]]) -> list[Out
         try:
             transaction.commit()
         except Exception as error:
+            if is_full(error):
+                raise
             raise StoreFailed(
                 "the database did not confirm the commit, so that it is not known whether the change was kept; "
                 f"read before trying again ({first_line(error)})"
@@ -161,8 +186,11 @@ def attempt(connection: sa.Connection, work: Work[Any]) -> Outcome:
     except Exception as error:
         if connection.invalidated:
             raise
-        connection.exec_driver_sql("ROLLBACK TO SAVEPOINT work")
-        connection.exec_driver_sql("RELEASE SAVEPOINT work")
+        try:
+            connection.exec_driver_sql("ROLLBACK TO SAVEPOINT work")
+            connection.exec_driver_sql("RELEASE SAVEPOINT work")
+        except Exception:
+            raise error from None  # which had ended the transaction
         return Failed(error)
     connection.exec_driver_sql("RELEASE SAVEPOINT work")
     return Done(value)

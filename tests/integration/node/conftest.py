@@ -20,11 +20,12 @@ def launch(tmp_path: Path, wait_for: WaitFor) -> Iterator[StartNode]:
         http: str = "127.0.0.1:0",
         kafka: str = "127.0.0.1:0",
         environment: dict[str, str] | None = None,
+        open_files_max: int | None = None,
     ) -> RunningNode:
         folder = tmp_path / f"process-{len(nodes)}"
         folder.mkdir()
         given = ["--data", str(tmp_path / "data"), "--http", http, "--kafka", kafka, *arguments]
-        node = RunningNode(folder, given, environment or {}, wait_for)
+        node = RunningNode(folder, given, environment or {}, wait_for, open_files_max=open_files_max)
         nodes.append(node)
         return node
 

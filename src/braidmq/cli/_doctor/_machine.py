@@ -7,9 +7,9 @@ import platform
 import sys
 import time
 
-from braidmq.cli._limits import file_limits, files_needed
+from braidmq.cli._limits import judge_file_limit
 from braidmq.model.finding import Finding, fail, ok, warn
-from braidmq.settings import Settings
+from braidmq.settings import Settings, file_limits
 
 COMPILED = (
     "braidmq.core.query._entries",
@@ -53,16 +53,8 @@ def check_compiled() -> Finding:
 
 def check_file_limits(settings: Settings) -> Finding:
     """`braid up` raises the soft limit by itself, so the hard one counts."""
-    needed = files_needed(settings)
     _, hard = file_limits()
-    found = f"{hard:.0f} open files allowed, {needed} needed"
-    if hard >= needed:
-        return ok("file limits", found)
-    return fail(
-        "file limits",
-        found,
-        f"set LimitNOFILE={needed} in the unit, or nofile in /etc/security/limits.conf; or lower log.open_files_max",
-    )
+    return judge_file_limit(settings, hard)
 
 
 class ClockWatch:

@@ -9,7 +9,7 @@ from braidmq.core.connections import ClientConnection
 from braidmq.logger import get_logger
 from braidmq.protocols.framed._connection import FramedConnection
 from braidmq.protocols.framed._memory import RequestMemory
-from braidmq.protocols.listener import Address, Endpoint, bind, bound_addresses
+from braidmq.protocols.listener import Address, Endpoint, HasFileRoom, always_room, bind, bound_addresses
 
 _SWEEP_S = 10.0
 _DRAIN_STEP_S = 0.01
@@ -24,6 +24,7 @@ class FramedLimits(NamedTuple):
     buffer_bytes_max: int
     connections_max: int
     idle_s: float
+    has_file_room: HasFileRoom = always_room
 
 
 class FramedListener:
@@ -41,6 +42,7 @@ class FramedListener:
         self._endpoints = tuple(endpoints)
         self._connections_max = limits.connections_max
         self._idle_s = limits.idle_s
+        self._has_file_room = limits.has_file_room
         self._connections: set[FramedConnection] = set()
         self._servers: list[asyncio.Server] = []
         self._sweep: asyncio.TimerHandle | None = None
@@ -111,6 +113,8 @@ class FramedListener:
     def opened(self, connection: FramedConnection) -> bool:
         if len(self._connections) >= self._connections_max:
             _logger.warning("too many connections", see=f"{self.name}.connections_max", open=len(self._connections))
+            return False
+        if not self._has_file_room():
             return False
         self._connections.add(connection)
         return True

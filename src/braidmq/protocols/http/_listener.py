@@ -17,7 +17,7 @@ from braidmq.protocols.http._app import build_app
 from braidmq.protocols.http._late import LateApp, LateRoutes
 from braidmq.protocols.http._services import HttpServices
 from braidmq.protocols.http._waiting import PLACES_MAX, WaitingRoom
-from braidmq.protocols.listener import Address, bound_addresses, close_all
+from braidmq.protocols.listener import Address, HasFileRoom, always_room, bound_addresses, close_all
 
 _KEEP_ALIVE_S = 75
 _CLOSE_TIMEOUT_S = 0.5
@@ -38,9 +38,11 @@ class HttpListener:
         body_bytes_max: int,
         connections_max: int,
         waiting_max: int = PLACES_MAX,
+        has_file_room: HasFileRoom = always_room,
         late_routes: LateRoutes[Any] | None = None,
     ) -> None:
         self._sockets = sockets
+        self._has_file_room = has_file_room
         self._waiting = WaitingRoom(waiting_max)
         self._receivers = None if services.messaging is None else services.messaging.receiving.receivers
         build = functools.partial(
@@ -70,10 +72,18 @@ class HttpListener:
         self._serving: asyncio.Task[None] | None = None
 
     def _protocol(self) -> type[H11Protocol]:
-        """uvicorn's, with word of clients that have gone."""
+        """uvicorn's, with word of clients that have gone, and none taken for whom there is no file. uvicorn's own limit
+        is for requests: who asks nothing does not meet it."""
         receivers = self._receivers
+        has_file_room = self._has_file_room
 
         class Connection(H11Protocol):
+            def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+                is_welcome = has_file_room()
+                super().connection_made(transport)
+                if not is_welcome:
+                    transport.abort()
+
             def connection_lost(self, exc: Exception | None) -> None:
                 super().connection_lost(exc)
                 if receivers is not None and self.client is not None:

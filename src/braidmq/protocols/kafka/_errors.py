@@ -44,6 +44,7 @@ _CODES: Mapping[type[BraidError], ErrorCode] = {
     errors.ConcurrentTransactions: ErrorCode.CONCURRENT_TRANSACTIONS,
     errors.InvalidTransactionState: ErrorCode.INVALID_TXN_STATE,
     errors.StoreFailed: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    errors.StoreFull: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     errors.StorageFull: ErrorCode.KAFKA_STORAGE_ERROR,
     errors.StorageFailed: ErrorCode.KAFKA_STORAGE_ERROR,
     errors.LogClosed: ErrorCode.NOT_LEADER_OR_FOLLOWER,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from braidmq.logger import get_logger
 from braidmq.model.errors import ListenFailed
+from braidmq.protocols.listener import HasFileRoom, always_room
 
 if TYPE_CHECKING:
     from braidmq.protocols.rocketmq_grpc._connection import GrpcConnection
@@ -35,10 +36,12 @@ class Front:
         tls: Callable[[], Awaitable[ssl.SSLContext]] | None,
         *,
         connections_max: int,
+        has_file_room: HasFileRoom = always_room,
     ) -> None:
         self._connection = connection
         self._tls = tls
         self._connections_max = connections_max
+        self._has_file_room = has_file_room
         self._accepting: list[asyncio.Task[None]] = []
         self._sockets: list[socket.socket] = []
         self._serving: set[asyncio.Task[None]] = set()
@@ -75,7 +78,7 @@ class Front:
                 _logger.warning("a connection could not be accepted", reason=error.strerror)
                 await asyncio.sleep(AGAIN_S)
                 continue
-            if len(self._serving) >= self._connections_max:
+            if len(self._serving) >= self._connections_max or not self._has_file_room():
                 accepted.close()
                 continue
             task = asyncio.create_task(self._serve(accepted))

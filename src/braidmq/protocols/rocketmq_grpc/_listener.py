@@ -60,7 +60,12 @@ class RocketMQGrpcListener:
             await self._own_tls()
         bound = [(await bind(self.name, endpoint.listen), endpoint) for endpoint in self._endpoints]
         tls = None if self._make_tls is None else self._own_tls
-        self._front = Front(self._connection, tls, connections_max=self._limits.connections_max)
+        self._front = Front(
+            self._connection,
+            tls,
+            connections_max=self._limits.connections_max,
+            has_file_room=self._limits.has_file_room,
+        )
         for sockets, _ in bound:
             self._addresses += bound_addresses(sockets)
             self._front.start(sockets)

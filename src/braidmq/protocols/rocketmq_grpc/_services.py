@@ -16,6 +16,7 @@ from braidmq.core.telemetry import Outlet
 from braidmq.core.timers import Timers
 from braidmq.core.topics import Topics
 from braidmq.log import Log
+from braidmq.protocols.listener import HasFileRoom, always_room
 from braidmq.store import Catalog
 
 
@@ -57,3 +58,4 @@ class GrpcLimits(NamedTuple):
     connections_max: int
     calls_max: int
     buffer_bytes_max: int
+    has_file_room: HasFileRoom = always_room
