@@ -20,6 +20,7 @@ _LONG_FIRST = ("/faults/pipeline/", "/compat/", "/integration/pipeline/", "/brow
 
 # How long an example takes says more about the machine than about the code: tests have a limit each.
 hypothesis.settings.register_profile("house", hypothesis.settings(), deadline=None)
+hypothesis.settings.register_profile("quick", hypothesis.settings(), deadline=None, max_examples=20)
 hypothesis.settings.load_profile("house")
 
 
@@ -27,6 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for folder in _FOLDERS:
         config.addinivalue_line("markers", f"{folder}: given to everything in tests/{folder}")
     config.addinivalue_line("markers", "quick: fast enough for `./braid test quick` although not a unit test")
+    config.addinivalue_line("markers", "thorough: takes too long for `./braid test quick` although a unit test")
 
 
 def _turn(item: pytest.Item) -> int:

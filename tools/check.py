@@ -8,7 +8,7 @@ alone, when nothing else has failed: those have deadlines of their own, which a 
 passed only then is named at the end. Tests of the house alone, and all that look for lost messages (tests/faults),
 pass at once or fail.
 
-    quick       gates, unit tests, and the few others marked quick: under two minutes
+    quick       gates, unit tests (properties with fewer examples), and the few others marked quick: under two minutes
     (nothing)   everything that is not marked slow
     --all       everything
 """
@@ -40,7 +40,7 @@ SHORT_LIVED_JAVA = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerial
 """Tests start some two hundred Java machines that live for seconds: what these compile to run faster later is a quarter
 of what they cost. Who has set these options keeps them."""
 
-MARKERS = {"quick": "(unit or quick) and not slow", "default": "not slow", "all": ""}
+MARKERS = {"quick": "(unit or quick) and not (slow or thorough)", "default": "not slow", "all": ""}
 
 
 class Part(NamedTuple):
@@ -110,6 +110,8 @@ def tests(selection: str, extra: Sequence[str]) -> Part:
     command += ["--dist=loadfile", "--no-loadscope-reorder"]  # a file shares what is dear to start, in its own order
     if MARKERS[selection]:
         command += ["-m", MARKERS[selection]]
+    if selection == "quick":
+        command += ["--hypothesis-profile=quick"]  # fewer examples of each property
     return Part("pytest", [*command, *extra], shows_end=True)
 
 

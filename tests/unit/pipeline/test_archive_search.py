@@ -92,6 +92,7 @@ def place(found: Found) -> tuple[Any, ...]:
     return found.store_time, found.topic, found.partition, found.offset
 
 
+@pytest.mark.thorough
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(STEPS, QUESTIONS, st.booleans())
 def test_the_index_answers_as_a_search_through_everything_does(

@@ -63,6 +63,7 @@ def test_the_compiled_pass_finds_what_numpy_finds(batches: Drawn) -> None:
     assert listed(compiled) == listed(read_by_columns(buffer, spans, counts))
 
 
+@pytest.mark.thorough
 @given(BATCHES, st.data())
 @settings(deadline=None, max_examples=300)
 def test_of_broken_records_the_compiled_pass_never_says_what_numpy_does_not(

@@ -245,4 +245,4 @@ class CatalogMachine(RuleBasedStateMachine):
 
 
 CatalogMachine.TestCase.settings = settings(max_examples=15, stateful_step_count=40, deadline=None)
-TestCatalogHoldsWhatItsModelHolds = CatalogMachine.TestCase
+TestCatalogHoldsWhatItsModelHolds = pytest.mark.thorough(CatalogMachine.TestCase)

@@ -54,7 +54,10 @@ def test_an_unknown_selection_is_refused_with_the_usage(
 
 
 def test_only_all_runs_what_is_slow(check: ModuleType) -> None:
-    assert "not slow" in " ".join(check.tests("quick", []).command)
+    quick = check.tests("quick", []).command
+    assert "not (slow or thorough)" in " ".join(quick)
+    assert "--hypothesis-profile=quick" in quick
+    assert "--hypothesis-profile=quick" not in check.tests("default", []).command
     assert "not slow" in " ".join(check.tests("default", []).command)
     assert "slow" not in " ".join(check.tests("all", []).command)
     assert check.tests("all", ["-k", "x"]).command[-2:] == ["-k", "x"]
