@@ -1,4 +1,5 @@
-"""What a group may set of how Kafka's share consumers take its messages, under the names that Kafka gives it.
+"""What a group may set under the names that Kafka gives it: how share consumers take its messages, and how often those
+to whom we assign say that they live.
 
 How often a message is delivered is no setting of its own: it is the group's `attempts_max`, as for every protocol.
 """
@@ -20,6 +21,14 @@ ISOLATION: Final = "share.isolation.level"
 DELIVERIES: Final = "share.delivery.count.limit"
 """The group's `attempts_max` and the first delivery."""
 
+CONSUMER_SESSION: Final = "consumer.session.timeout.ms"
+CONSUMER_HEARTBEAT: Final = "consumer.heartbeat.interval.ms"
+SHARE_SESSION: Final = "share.session.timeout.ms"
+SHARE_HEARTBEAT: Final = "share.heartbeat.interval.ms"
+
+SESSION_MIN_MS: Final = 1_000
+SESSION_MAX_MS: Final = 1_800_000
+HEARTBEAT_MIN_MS: Final = 100
 LOCK_MIN_MS: Final = 1_000
 LOCK_MAX_MS: Final = 3_600_000
 DELIVERIES_MIN: Final = 2
@@ -51,6 +60,13 @@ class SharePolicy(NamedTuple):
     is_committed: bool
 
 
+class Pace(NamedTuple):
+    """How long a member may be silent, and how often it is to say that it lives."""
+
+    session_ms: int = 45_000
+    heartbeat_ms: int = 5_000
+
+
 class ShareSetting(NamedTuple):
     """One setting. `check` raises ValueError with what the value has to be."""
 
@@ -67,6 +83,23 @@ def share_policy(settings: Mapping[str, str]) -> SharePolicy:
         lock_ms=_lock_ms(settings.get(LOCK_MS, SHARE_SETTINGS[LOCK_MS].default)),
         reset=_reset(settings.get(RESET, SHARE_SETTINGS[RESET].default)),
         is_committed=settings.get(ISOLATION, READ_UNCOMMITTED) == READ_COMMITTED,
+    )
+
+
+def consumer_pace(settings: Mapping[str, str], usual: Pace) -> Pace:
+    """Of Kafka's consumers to whom we assign, in a group with these settings."""
+    return _pace(settings, CONSUMER_SESSION, CONSUMER_HEARTBEAT, usual)
+
+
+def share_pace(settings: Mapping[str, str], usual: Pace) -> Pace:
+    """The same of share consumers."""
+    return _pace(settings, SHARE_SESSION, SHARE_HEARTBEAT, usual)
+
+
+def _pace(settings: Mapping[str, str], session: str, heartbeat: str, usual: Pace) -> Pace:
+    return Pace(
+        int(settings.get(session, usual.session_ms)),
+        int(settings.get(heartbeat, usual.heartbeat_ms)),
     )
 
 
@@ -96,6 +129,18 @@ def check_share_settings(texts: Mapping[str, str]) -> None:
             setting.check(text)
         except ValueError as error:
             raise InvalidSetting(f"{name} {error}, not {text[:64]!r}") from error
+    for session, heartbeat in ((CONSUMER_SESSION, CONSUMER_HEARTBEAT), (SHARE_SESSION, SHARE_HEARTBEAT)):
+        pace = _pace(texts, session, heartbeat, Pace())
+        if pace.heartbeat_ms >= pace.session_ms:
+            raise InvalidSetting(f"{heartbeat} ({pace.heartbeat_ms}) is less than {session} ({pace.session_ms})")
+
+
+def _session_ms(text: str) -> int:
+    return _number(text, SESSION_MIN_MS, SESSION_MAX_MS)
+
+
+def _heartbeat_ms(text: str) -> int:
+    return _number(text, HEARTBEAT_MIN_MS, SESSION_MAX_MS)
 
 
 def _lock_ms(text: str) -> int:
@@ -158,6 +203,15 @@ _ALL: Final = (
         SettingKind.INT,
         "How long a message is one consumer's, unless it says that it is done or needs longer.",
         _lock_ms,
+    ),
+    *(
+        ShareSetting(name, str(usual), SettingKind.INT, documentation, check)
+        for name, usual, documentation, check in (
+            (CONSUMER_SESSION, Pace().session_ms, "How long a consumer may be silent.", _session_ms),
+            (CONSUMER_HEARTBEAT, Pace().heartbeat_ms, "How often a consumer says that it lives.", _heartbeat_ms),
+            (SHARE_SESSION, Pace().session_ms, "How long a share consumer may be silent.", _session_ms),
+            (SHARE_HEARTBEAT, Pace().heartbeat_ms, "How often a share consumer says that it lives.", _heartbeat_ms),
+        )
     ),
 )
 SHARE_SETTINGS: Final[Mapping[str, ShareSetting]] = {each.name: each for each in _ALL}

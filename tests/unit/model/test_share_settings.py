@@ -5,13 +5,20 @@ import pytest
 from braidmq.model import Group
 from braidmq.model.errors import InvalidSetting
 from braidmq.model.share_settings import (
+    CONSUMER_HEARTBEAT,
+    CONSUMER_SESSION,
     DELIVERIES,
     ISOLATION,
     LOCK_MS,
     READ_COMMITTED,
     RESET,
+    SHARE_HEARTBEAT,
+    SHARE_SESSION,
+    Pace,
     Reset,
     SharePolicy,
+    consumer_pace,
+    share_pace,
     share_policy,
     share_texts,
     with_share_texts,
@@ -53,6 +60,10 @@ def test_a_group_begins_at_an_end_or_so_long_ago(text: str, reset: Reset) -> Non
         (LOCK_MS, "١٢٣٤"),
         (ISOLATION, "READ_COMMITTED"),
         (DELIVERIES, "1"),
+        (CONSUMER_SESSION, "999"),
+        (SHARE_SESSION, "1800001"),
+        (CONSUMER_HEARTBEAT, "99"),
+        (SHARE_HEARTBEAT, "45000"),
         ("share.nothing", "1"),
     ],
 )
@@ -67,3 +78,12 @@ def test_other_settings_of_the_group_stay_and_deliveries_are_its_attempts() -> N
     changed = with_share_texts(group, {DELIVERIES: "8", ISOLATION: READ_COMMITTED})
     assert changed == Group(name="g", attempts_max=7, settings={"consume": "off", ISOLATION: READ_COMMITTED})
     assert with_share_texts(changed, {}) == Group(name="g", settings={"consume": "off"})
+
+
+def test_members_keep_the_pace_of_their_group() -> None:
+    usual = Pace()
+    texts = {CONSUMER_SESSION: "6000", CONSUMER_HEARTBEAT: "500"}
+    settings = with_share_texts(Group(name="g"), texts).settings
+    assert consumer_pace(settings, usual) == Pace(6000, 500)
+    assert share_pace(settings, usual) == usual
+    assert share_pace({SHARE_HEARTBEAT: "100"}, usual) == usual._replace(heartbeat_ms=100)

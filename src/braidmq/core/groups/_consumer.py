@@ -51,6 +51,7 @@ from braidmq.model.errors import (
     StaleEpoch,
     UnknownMember,
 )
+from braidmq.model.share_settings import Pace
 
 _logger = get_logger(__name__)
 
@@ -71,6 +72,10 @@ class Home(Protocol):
 
     def topic_numbers(self) -> Mapping[str, tuple[int, ...]]:
         """The partitions of every topic there is, in order."""
+        ...
+
+    def consumer_pace(self, group: str) -> Pace:
+        """How long its members may be silent, and how often they say that they live."""
         ...
 
     def is_paused(self, group: str) -> bool:
@@ -148,9 +153,8 @@ class ConsumerGroup:
         self._watch(member)
         # Who holds something else may have missed an answer; to be told again does no harm.
         is_told = pulse.is_full or member.assigned != before or pulse.held not in (None, member.assigned)
-        answer = PulseAnswer(
-            member.id, member.epoch, self._home.limits.heartbeat_ms, member.assigned if is_told else None
-        )
+        heartbeat_ms = self._home.consumer_pace(self.name).heartbeat_ms
+        answer = PulseAnswer(member.id, member.epoch, heartbeat_ms, member.assigned if is_told else None)
         return answer, self._keep()
 
     def _join(self, pulse: Pulse) -> ConsumerMember:
@@ -327,7 +331,7 @@ class ConsumerGroup:
         member.progress, member.assigned, member.revoking = progress, assigned, revoking
 
     def _watch(self, member: ConsumerMember) -> None:
-        member.session.set(self._home.limits.consumer_session_ms)
+        member.session.set(self._home.consumer_pace(self.name).session_ms)
         if member.progress is not Progress.REVOKING:
             member.giving_up.cancel()
         elif not member.giving_up.is_set:
@@ -346,7 +350,7 @@ class ConsumerGroup:
             self._changed.add(member.id)
         else:
             self._remove(member, "left")
-        return PulseAnswer(member.id, pulse.epoch, self._home.limits.heartbeat_ms, None), self._keep()
+        return PulseAnswer(member.id, pulse.epoch, self._home.consumer_pace(self.name).heartbeat_ms, None), self._keep()
 
     def remove(self, leavers: Iterable[Leaver]) -> tuple[list[BraidError | None], "asyncio.Future[None] | None"]:
         """An administrator removes instances. For each its error or None; and when that is kept."""

@@ -74,6 +74,7 @@ from braidmq.model.errors import (
 )
 from braidmq.model.group_settings import CONSUME, OFF
 from braidmq.model.names import ARCHIVE_GROUP
+from braidmq.model.share_settings import Pace, consumer_pace, share_pace
 from braidmq.store import Change, GroupChanged, TopicChanged
 
 _LEAVING_EPOCH_MIN = -2
@@ -151,6 +152,10 @@ class Groups:
             if each.instance == DEFAULT_INSTANCE and each.settings.get(CONSUME) == OFF
         }
         """Groups whose members are given nothing."""
+        self._settings = {
+            each.name: each.settings for each in catalog.groups() if each.instance == DEFAULT_INSTANCE and each.settings
+        }
+        """Of groups that have any."""
         self._tasks: set[asyncio.Future[None]] = set()
         self._unsubscribe = catalog.subscribe(self._catalog_changed)
         self._sweep_timer: Timer = clock.call_later(limits.sweep_ms, self._begin_sweep)
@@ -471,6 +476,18 @@ class Groups:
         changes = {key: None if row is None else encode_row(row) for key, row in rows.items()}
         return self._begin(self._keeper.change(group, changes))
 
+    def consumer_pace(self, group: str) -> Pace:
+        """Of members to whom we assign."""
+        return consumer_pace(self._settings.get(group, {}), self._usual_pace)
+
+    def share_pace(self, group: str) -> Pace:
+        """Of share consumers."""
+        return share_pace(self._settings.get(group, {}), self._usual_pace)
+
+    @property
+    def _usual_pace(self) -> Pace:
+        return Pace(self.limits.consumer_session_ms, self.limits.heartbeat_ms)
+
     def is_paused(self, group: str) -> bool:
         return group in self._paused
 
@@ -571,6 +588,9 @@ class Groups:
         kept = change.new or change.old
         if kept is None or kept.instance != DEFAULT_INSTANCE:
             return
+        self._settings.pop(kept.name, None)
+        if change.new is not None and change.new.settings:
+            self._settings[kept.name] = change.new.settings
         was_paused = kept.name in self._paused
         is_paused = change.new is not None and change.new.settings.get(CONSUME) == OFF
         (self._paused.add if is_paused else self._paused.discard)(kept.name)

@@ -28,6 +28,7 @@ from braidmq.core.groups._words import (
 from braidmq.core.timing import Clock, Deadline
 from braidmq.logger import get_logger
 from braidmq.model.errors import EpochFenced, GroupFull, GroupNotEmpty, UnknownGroup, UnknownMember
+from braidmq.model.share_settings import Pace
 
 ASSIGNOR: Final = "simple"
 SHARE_PROTOCOL: Final = "share"
@@ -50,6 +51,10 @@ class Home(Protocol):
 
     def topic_numbers(self) -> Mapping[str, tuple[int, ...]]:
         """The partitions of every topic there is, in order."""
+        ...
+
+    def share_pace(self, group: str) -> Pace:
+        """How long its members may be silent, and how often they say that they live."""
         ...
 
     def departed(self, group: str, member_id: str) -> None:
@@ -114,7 +119,7 @@ class ShareGroup:
         before = member.assigned
         member.assigned = self._assigned(member)
         member.enter(self.epoch)
-        member.session.set(self._home.limits.consumer_session_ms)
+        member.session.set(self._home.share_pace(self.name).session_ms)
         is_told = pulse.epoch == 0 or pulse.topics is not None or member.assigned != before
         return self._answer(member, member.epoch, member.assigned if is_told else None), self._keep()
 
@@ -125,7 +130,7 @@ class ShareGroup:
         return self._answer(member, pulse.epoch, None), self._keep()
 
     def _answer(self, member: ShareMember, epoch: int, assigned: frozenset[int] | None) -> PulseAnswer:
-        return PulseAnswer(member.id, epoch, self._home.limits.heartbeat_ms, assigned)
+        return PulseAnswer(member.id, epoch, self._home.share_pace(self.name).heartbeat_ms, assigned)
 
     def _join(self, pulse: Pulse) -> ShareMember:
         member = self.members.get(pulse.member_id)

@@ -116,6 +116,22 @@ async def test_a_silent_member_is_out_after_its_session(world: World) -> None:
         await two.beat()
 
 
+async def test_a_group_may_set_its_own_pace(world: World) -> None:
+    paced = {"consumer.session.timeout.ms": "2000", "consumer.heartbeat.interval.ms": "500"}
+    world.directory.save_group(Group(name="g", settings=paced))
+    one, two = Holder(world, "one"), Holder(world, "two")
+    assert (await one.join()).heartbeat_ms == 500
+    await two.join()
+    await converge(one, two)
+    for _ in range(4):
+        await world.clock.advance(500)
+        await one.beat()
+    with pytest.raises(UnknownMember):
+        await two.beat()
+    world.directory.save_group(Group(name="g"))
+    assert (await one.beat(full=True)).heartbeat_ms == 5_000
+
+
 async def test_a_member_that_does_not_give_up_in_time_is_out(world: World) -> None:
     one, two = Holder(world, "one", rebalance_ms=10_000), Holder(world, "two")
     await one.join()
