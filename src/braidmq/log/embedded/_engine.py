@@ -467,6 +467,8 @@ class Engine:
             segment.pins -= 1
             if number in job.opened:
                 self.files.adopt(segment, job.opened[number])
+            if self.partitions.get(partition.number) is not partition:
+                continue  # deleted meanwhile, and its tail with it
             if number < job.done:
                 segment.touched = self.files.tick
                 partition.tail_written(len(write.batches), write.size_bytes, write.end_offset)
@@ -633,8 +635,11 @@ class Engine:
         numbers = self.topics.pop(topic_id, ())
         for number in numbers:
             partition = self.partitions.pop(number)
+            self._drop_tail(partition)
             for segment in partition.segments:
                 self.doom(segment)
+            # A compaction that is under way finds out that nobody waits for what it makes.
+            partition.segments = []
             wake(partition, number)
         gone = set(numbers)
         for group, offsets in list(self.groups.items()):
@@ -643,6 +648,18 @@ class Engine:
                 self.dirty_groups[group] = None
                 if not self.groups[group]:
                     del self.groups[group]
+
+    def _drop_tail(self, partition: PartitionLog) -> None:
+        """What was not flushed never will be, and takes no room among the tails; what is in the turn in hand is
+        refused. A flush that is under way may still write to the file, which goes with the others."""
+        if partition.pending is not None:
+            assert self._turn is not None, "pending is what the turn in hand appends"
+            self._undo(self._turn, [partition], UnknownPartition(f"partition number {partition.number} was deleted"))
+            self._turn.partitions.remove(partition)
+            partition.pending = None
+        self.tail_bytes -= partition.tail_bytes
+        self.ready.pop(partition, None)
+        partition.tail, partition.tail_bytes = [], 0
 
     def restore(self, picture: Picture) -> None:
         """Take over what the manifest says."""
