@@ -1,5 +1,5 @@
-"""A topic is deleted while its batches are in a turn, in tails, or being flushed, compacted or read: nothing of it stays
-behind, neither in memory nor on disk, and the other topics do not notice."""
+"""A topic is deleted while its batches are in a turn, in tails, being flushed or compacted: nothing of it stays behind,
+neither in memory nor on disk, and the other topics do not notice."""
 
 import asyncio
 import threading

@@ -1,6 +1,7 @@
 """The embedded log as the rest of the house sees it. Hot path: `append` and `read_now` run for every request."""
 
 import asyncio
+import contextlib
 import os
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -94,6 +95,14 @@ def _ignore(_: BraidError) -> None:
 
 def _ignore_held(_: Mapping[int, int]) -> None:
     """Who wants to know asks for `held_bytes`."""
+
+
+def _deleted(number: int) -> UnknownPartition:
+    return UnknownPartition(f"partition number {number} was deleted")
+
+
+class _SegmentGone(Exception):
+    """The partition does not have the segment any more that was to be read."""
 
 
 class EmbeddedLog:
@@ -340,6 +349,8 @@ class EmbeddedLog:
                     steps.close()
                     return None
                 request = steps.send(got)
+        except _SegmentGone:
+            return None
         except StopIteration as stop:
             fetched: Fetched = stop.value
             self._engine.read_bytes += len(fetched.data)
@@ -359,31 +370,44 @@ class EmbeddedLog:
         return Got(data, from_disk=False)
 
     async def read(self, number: int, offset: int, bytes_max: int, *, committed: bool = False) -> Fetched:
-        partition = self._partition(number)
-        fetched = await self._drive(read_steps(self._engine.disk, partition, offset, bytes_max, committed))
+        disk = self._engine.disk
+        fetched = await self._drive(number, lambda kept: read_steps(disk, kept, offset, bytes_max, committed))
         self._engine.read_bytes += len(fetched.data)
         return fetched
 
     async def offset_for_time(self, number: int, timestamp_ms: int) -> TimedOffset | None:
-        return await self._drive(time_steps(self._engine.disk, self._partition(number), timestamp_ms))
+        return await self._drive(number, lambda kept: time_steps(self._engine.disk, kept, timestamp_ms))
 
     async def latest_record(self, number: int) -> TimedOffset | None:
-        return await self._drive(latest_steps(self._engine.disk, self._partition(number)))
+        return await self._drive(number, lambda kept: latest_steps(self._engine.disk, kept))
 
     def producers(self, number: int) -> Sequence[ProducerState]:
         producers = self._partition(number).producers
         return () if producers is None else producers.states()
 
-    async def _drive(self, steps: Generator[Request, Answer, T]) -> T:
+    async def _drive(self, number: int, begin: Callable[[PartitionLog], Generator[Request, Answer, T]]) -> T:
+        """To the end; from the beginning where what was to be read went meanwhile, by retention or by a compaction."""
+        while True:
+            partition = self._partition(number)
+            with contextlib.suppress(_SegmentGone):
+                return await self._walk(partition, begin(partition))
+
+    async def _walk(self, partition: PartitionLog, steps: Generator[Request, Answer, T]) -> T:
         try:
             request = next(steps)
             while True:
-                request = steps.send(self._get_now(request) or await self._get(request))
+                answer: Answer | None = self._get_now(request)
+                if answer is None:
+                    answer = await self._get(request)
+                    if self._engine.partitions.get(partition.number) is not partition:
+                        raise _deleted(partition.number)
+                request = steps.send(answer)
         except StopIteration as stop:
             result: T = stop.value
             return result
 
     async def _get(self, request: Request) -> Answer:
+        self._check_open()
         segment = request.segment
         segment.pins += 1
         try:
@@ -397,11 +421,18 @@ class EmbeddedLog:
         finally:
             segment.pins -= 1
 
-    def _unreadable(self, request: Request, error: OSError) -> DamagedLog:
-        """What the disk does not give is as good as damaged: the reader is told where, and others go on."""
+    def _unreadable(self, request: Request, error: OSError) -> Exception:
+        """What the disk does not give is as good as damaged: the reader is told where, and others go on. But a file may
+        be gone because nobody needs it any more."""
+        segment = request.segment
+        partition = self._engine.partitions.get(segment.number)
+        if partition is None:
+            return _deleted(segment.number)
+        if segment not in partition.segments:
+            partition.hints = None  # one may lead there, of a read that was under way when it went
+            return _SegmentGone()
         position = request.position if isinstance(request, ReadBytes) else 0
-        path = self._engine.disk.describe(request.segment.name)
-        return damaged(path, position, request.segment.base_offset, str(error))
+        return damaged(self._engine.disk.describe(segment.name), position, segment.base_offset, str(error))
 
     def watch(self, numbers: Iterable[int], on_data: Callable[[int], None]) -> PartitionWatch:
         known = [self._partition(number).number for number in numbers]
