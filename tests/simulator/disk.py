@@ -189,6 +189,9 @@ class SimulatedDisk:
                 self._apply(self._names_durable, change)
         self._unsynced_names = [item for item in self._unsynced_names if item[0] != folder]
 
+    def close(self) -> None:
+        """Nothing is held."""
+
     def free_bytes(self) -> int:
         return max(0, self.capacity_bytes - sum(len(inode.content) for inode in self.names_now.values()))
 

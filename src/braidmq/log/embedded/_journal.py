@@ -19,6 +19,7 @@ from uuid import UUID
 
 from braidmq.log.embedded._disk import Disk, File
 from braidmq.log.embedded._frames import FIRST_SEQUENCE, Frame, FrameFormat
+from braidmq.log.embedded._health import is_out_of_files
 
 FOLDER = "journal"
 ENTRY = struct.Struct(">B16siqqI")
@@ -127,7 +128,13 @@ class Journal:
         current = self._current
         if current is not None and current.written_bytes < self._file_bytes:
             return current
-        following = self._free.popleft() if self._free else self._new_file()
+        try:
+            following = self._free.popleft() if self._free else self._new_file()
+        except OSError as error:
+            if current is None or not is_out_of_files(error):
+                raise
+            # It may grow: a file of the ring is written over as soon as it is superfluous, however large it became.
+            return current
         if current is not None:
             self._full.append(current)
         self._current = following

@@ -27,7 +27,7 @@ from braidmq.log.embedded._disk import Disk, RealDisk
 from braidmq.log.embedded._engine import Engine
 from braidmq.log.embedded._flush import FlushJob
 from braidmq.log.embedded._frames import FrameFormat
-from braidmq.log.embedded._health import is_full
+from braidmq.log.embedded._health import is_full, is_out_of_files
 from braidmq.log.embedded._lock import FolderLock, read_salt
 from braidmq.log.embedded._manifest import TopicDeleted, TopicEdit
 from braidmq.log.embedded._options import LogOptions, LogStatistics
@@ -57,6 +57,7 @@ from braidmq.model.errors import (
     OffsetOutOfRange,
     StorageFailed,
     StorageFull,
+    TooManyFiles,
     UnknownPartition,
 )
 from braidmq.records import Batch
@@ -80,6 +81,9 @@ time while there is room in the journal. How often it is tried, and how much of 
 checkpoint goes on all the same: there are writers whom no disk keeps up with."""
 SYNC_WORTH_BYTES = 256 * 1024
 """How much should have been written for each segment that a checkpoint syncs."""
+
+FILES_AGAIN_S = 0.1
+"""How long it takes to try again what found too many files open."""
 
 T = TypeVar("T")
 _logger = get_logger(__name__)
@@ -161,19 +165,20 @@ class EmbeddedLog:
     ) -> "EmbeddedLog":
         """Lock the folder, recover what is in it, and begin. `on_held` hears after each maintenance what it held back,
         as `held_bytes` says. Raises DataFolderInUse, DamagedLog, StorageFull, StorageFailed."""
-        lock = FolderLock(folder)
+        lock: FolderLock | None = None
         try:
+            lock = FolderLock(folder)
             engine, recovery = await asyncio.to_thread(
                 _open_engine, disk or RealDisk(folder), options or LogOptions(), clock
             )
-        except OSError as error:
-            lock.release()
+        except BaseException as error:
+            if lock is not None:
+                lock.release()
+            if not isinstance(error, OSError):
+                raise
             if is_full(error):
                 raise StorageFull(f"the log in {folder} cannot be opened: the disk is full; make room first") from error
             raise StorageFailed(f"the log in {folder} cannot be opened: {error}") from error
-        except BaseException:
-            lock.release()
-            raise
         return cls(engine, lock, recovery, on_failure, on_held)
 
     # Appending.
@@ -269,12 +274,23 @@ class EmbeddedLog:
             del item, job  # partitions of it may be deleted before the next one comes
 
     def _flushed(self, job: FlushJob, everything: bool, broken: Exception | None) -> None:
-        self._flushing = False
-        self._flush_idle.set()
         if broken is not None:
             self._engine.fail(broken, "the segments")
         self._finish_flush(job, everything)
-        self._commit()
+        if job.error is not None and is_out_of_files(job.error):
+            self._loop.call_later(FILES_AGAIN_S, self._flush_again)
+        else:
+            self._end_flush()
+            self._commit()
+
+    def _end_flush(self) -> None:
+        self._flushing = False
+        self._flush_idle.set()
+
+    def _flush_again(self) -> None:
+        """After what waits for the flush to be over: the log could not be closed if the next one came before that."""
+        self._end_flush()
+        self._loop.call_soon(self._commit)
 
     def _finish_flush(self, job: FlushJob, everything: bool) -> None:
         self._engine.finish_flush(job)
@@ -431,6 +447,9 @@ class EmbeddedLog:
         if segment not in partition.segments:
             partition.hints = None  # one may lead there, of a read that was under way when it went
             return _SegmentGone()
+        if is_out_of_files(error):
+            self._engine.files.make_room()
+            return TooManyFiles()
         position = request.position if isinstance(request, ReadBytes) else 0
         return damaged(self._engine.disk.describe(segment.name), position, segment.base_offset, str(error))
 
@@ -581,7 +600,7 @@ class EmbeddedLog:
         if self._engine.commit_turn():
             self._request_sync()
         if not self._engine.flush_now():
-            raise StorageFull()
+            raise self._engine.cannot_flush()
         return begin_checkpoint(self._engine, clean=clean)
 
     async def _run_checkpoint(
@@ -620,6 +639,9 @@ class EmbeddedLog:
         if not self._engine.closed:
             self._commit()  # tails that were due meanwhile are flushed, and turns go on that waited for that
         if error is not None:
+            if is_out_of_files(error):
+                await asyncio.sleep(FILES_AGAIN_S)
+                raise TooManyFiles() from error
             raise self._engine.failure or StorageFull() from error
 
     async def _write_out(self) -> None:
@@ -712,12 +734,13 @@ class EmbeddedLog:
         self._engine.files.close_all()
         self._engine.journal.close()
         self._engine.manifest.close()
+        self._engine.disk.close()
         self._lock.release()
 
     async def _close_clean(self) -> None:
         try:
             await self._checkpoint(clean=True)
-        except StorageFull:
+        except (StorageFull, TooManyFiles):
             _logger.warning("no room for the last checkpoint; the next start recovers from the journal")
         except StorageFailed:
             _logger.warning("no last checkpoint, since the disk failed; the next start reads it again")
@@ -762,4 +785,5 @@ def _open_engine(disk: Disk, options: LogOptions, clock: Callable[[], int]) -> t
         engine.files.close_all()
         engine.journal.close()
         engine.manifest.close()
+        disk.close()
         raise
