@@ -17,7 +17,7 @@ from braidmq.log._policy import Policy
 from braidmq.log._producers import Producers
 from braidmq.log._retention import free_offset
 from braidmq.log.embedded._checkpoint import Checkpoint, begin_checkpoint, begin_edit, finish_checkpoint
-from braidmq.log.embedded._compaction import begin_compaction, finish_compaction
+from braidmq.log.embedded._compaction import begin_compaction, finish_compaction, give_up
 from braidmq.log.embedded._engine import Engine
 from braidmq.log.embedded._flush import FlushJob
 from braidmq.log.embedded._frames import FrameFormat
@@ -324,8 +324,8 @@ class World:
                 if job is not None:
                     try:
                         job.run()
-                    except OSError:
-                        job.abandon()
+                    except OSError as error:
+                        give_up(self.engine, job, error)
                         return
                     self.expected[partition.number].compacted = True
                     finish_compaction(self.engine, partition, job)

@@ -1,5 +1,5 @@
-"""A log begins in a folder that is not there yet, or that cannot be had: the name of the folder is on disk before anything
-in it is relied on, and whoever opens it hears in the words of the log why it cannot be."""
+"""A log begins in a folder that is not there yet, or that cannot be had: the folder's name is on disk before any of its
+files is relied on, and whoever opens it hears in the words of the log why it cannot be."""
 
 import errno
 import os

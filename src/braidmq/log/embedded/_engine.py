@@ -97,6 +97,8 @@ class Engine:
         self.doomed: list[Segment] = []
         """Segments that nothing refers to; their files go once the manifest says so."""
         self.health = DiskHealth(disk, options.reserve_bytes, now_ms)
+        self.closing = False
+        """No more is begun that may take long, and what is under way and can be left is left."""
         self.closed = False
         self.appended_batches = self.appended_bytes = self.read_bytes = 0
         self.group_commits = self.sync_us_total = 0
@@ -614,7 +616,10 @@ class Engine:
         return None if self.health.full else self.journal.begin_spare()
 
     def finish_spare(self, spare: journal.SpareFile) -> None:
-        """One that was made while the disk became full lies where the reserve was, and what is in tails needs that."""
+        """One that was made while the disk became full lies where the reserve was, and what is in tails needs that. One
+        that could not be synced says of the disk what any other file would say."""
+        if spare.failure is not None:
+            self.fail(spare.failure, "the journal")
         if self.health.full:
             spare.discard()
         self.journal.finish_spare(spare)

@@ -19,7 +19,7 @@ from uuid import UUID
 
 from braidmq.log.embedded._disk import Disk, File
 from braidmq.log.embedded._frames import FIRST_SEQUENCE, Frame, FrameFormat
-from braidmq.log.embedded._health import is_out_of_files
+from braidmq.log.embedded._health import SyncFailed, is_out_of_files, syncing
 
 FOLDER = "journal"
 ENTRY = struct.Struct(">B16siqqI")
@@ -197,9 +197,11 @@ class SpareFile:
         self._name = name
         self._size_bytes = size_bytes
         self.made: JournalFile | None = None
+        self.failure: SyncFailed | None = None
 
     def run(self) -> None:
-        """Without room for it, or on a disk that fails, there is no spare; who writes meets the reason himself."""
+        """Without room for it, or on a disk that fails, there is no spare; who writes meets the reason himself. But a
+        sync that failed may be the only one that says so."""
         try:
             file = self._disk.open(self._name, create=True)
         except OSError:
@@ -208,10 +210,14 @@ class SpareFile:
             zeroes = bytes(min(self._size_bytes, SPARE_WRITE_BYTES))
             for position in range(0, self._size_bytes, len(zeroes)):
                 file.write((zeroes,), position, len(zeroes))
-            file.sync()
-        except OSError:
+            with syncing():
+                file.sync()
+        except OSError as error:
             file.close()
-            self._disk.remove(self._name)
+            if isinstance(error, SyncFailed):
+                self.failure = error
+            else:
+                self._disk.remove(self._name)
             return
         self.made = JournalFile(self._name, file, is_new=True)
 

@@ -22,12 +22,13 @@ from braidmq.log.embedded._checkpoint import (
     begin_edit,
     finish_checkpoint,
 )
-from braidmq.log.embedded._compaction import begin_compaction, finish_compaction
+from braidmq.log.embedded._compaction import GivenUp, begin_compaction, finish_compaction, give_up
 from braidmq.log.embedded._disk import Disk, RealDisk
 from braidmq.log.embedded._engine import Engine
 from braidmq.log.embedded._flush import FlushJob
 from braidmq.log.embedded._frames import FrameFormat
 from braidmq.log.embedded._health import is_full, is_out_of_files
+from braidmq.log.embedded._journal import SpareFile
 from braidmq.log.embedded._lock import FolderLock, read_salt
 from braidmq.log.embedded._manifest import TopicDeleted, TopicEdit
 from braidmq.log.embedded._options import LogOptions, LogStatistics
@@ -216,9 +217,13 @@ class EmbeddedLog:
             self._begin_flush()
         if (spare := engine.begin_spare()) is not None:
             making = self._loop.run_in_executor(self._readers, spare.run)
-            making.add_done_callback(lambda _: engine.finish_spare(spare))
+            making.add_done_callback(lambda _: self._finish_spare(spare))
         if engine.failure is not None:
             self._tell_failure()
+
+    def _finish_spare(self, spare: SpareFile) -> None:
+        self._engine.finish_spare(spare)
+        self._tell_failure()
 
     def _must_wait(self) -> bool:
         """Whether the disk is so far behind that no more can be taken; begins what brings it forward."""
@@ -688,9 +693,9 @@ class EmbeddedLog:
         apply_retention(engine)
         self._on_held(engine.held_bytes)
         for partition in list(engine.partitions.values()):
-            if partition.policy.compact and engine.failure is None:
+            if partition.policy.compact and engine.failure is None and not engine.closing:
                 await self._compact(partition)
-        if self._engine.has_unsaved():
+        if self._engine.has_unsaved() and not engine.closing:
             await self._checkpoint()
 
     async def _compact(self, partition: PartitionLog) -> None:
@@ -699,11 +704,17 @@ class EmbeddedLog:
             return
         try:
             await self._loop.run_in_executor(self._readers, job.run)
-        except (OSError, DamagedLog) as error:
-            _logger.warning("compaction did not finish", partition=partition.number, error=str(error))
-            job.abandon()
+        except (OSError, DamagedLog, GivenUp) as error:
+            if not isinstance(error, GivenUp):
+                _logger.warning("compaction did not finish", partition=partition.number, error=str(error))
+            give_up(self._engine, job, error)
+            self._tell_failure()
             return
-        finish_compaction(self._engine, partition, job)
+        if self._engine.closed:
+            # The last checkpoint knows nothing of it.
+            job.abandon()
+        else:
+            finish_compaction(self._engine, partition, job)
 
     # The end.
 
@@ -714,6 +725,7 @@ class EmbeddedLog:
     async def close(self) -> None:
         if self._engine.closed:
             return
+        self._engine.closing = True
         self._tick_handle.cancel()
         if self._maintenance_task is not None:
             await asyncio.wait([self._maintenance_task])
@@ -778,7 +790,11 @@ class EmbeddedLog:
 
 
 def _open_engine(disk: Disk, options: LogOptions, clock: Callable[[], int]) -> tuple[Engine, Recovery]:
-    engine = Engine(disk, FrameFormat(read_salt(disk, os.urandom)), options, clock)
+    try:
+        engine = Engine(disk, FrameFormat(read_salt(disk, os.urandom)), options, clock)
+    except BaseException:
+        disk.close()
+        raise
     try:
         return engine, recover(engine)
     except BaseException:
