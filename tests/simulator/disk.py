@@ -2,8 +2,8 @@
 
 - A file's unsynced writes reach the disk each for itself or not, sector by sector.
 - Names made, changed and removed in a folder reach the disk in order, up to some point, unless the folder was synced.
-- `sync` may be told to fail: then what was unsynced is dropped and never written, while readers of this life still
-  see it, which is what real kernels do.
+- `sync` may be told to fail, once or from then on: then what was unsynced is dropped and never written, while readers
+  of this life still see it, and the next sync of the file succeeds without it; which is what real kernels do.
 - At any call the process may be cut off (`Crashed`).
 """
 
@@ -31,8 +31,18 @@ class Inode:
         """Writes (position, bytes) and truncations (size)."""
 
     def settle(self) -> None:
-        self.durable = bytearray(self.content)
+        """What was dropped by a sync that failed stays dropped."""
+        self.durable = self.on_disk_if_synced()
         self.unsynced.clear()
+
+    def on_disk_if_synced(self) -> bytearray:
+        data = bytearray(self.durable)
+        for op in self.unsynced:
+            if isinstance(op, int):
+                _truncate(data, op)
+            else:
+                _write(data, *op)
+        return data
 
     def crash(self, chance: random.Random) -> None:
         survivors = [op for op in self.unsynced if chance.random() < 0.6]
@@ -98,6 +108,8 @@ class SimulatedFile:
     def sync(self) -> None:
         self._disk.step("sync")
         if self._disk.syncs_fail:
+            self._disk.syncs_fail = not self._disk.syncs_fail_once
+            self._disk.failed_syncs += 1
             self._inode.unsynced.clear()
             raise OSError(errno.EIO, "Input/output error")
         self._inode.settle()
@@ -111,9 +123,9 @@ class SimulatedFile:
         return len(self._inode.content)
 
     def drop_cache(self, position: int = 0) -> None:
-        """After a failed sync the disk lacks what memory still shows; from here on the disk counts."""
-        if not self._inode.unsynced:
-            self._inode.content[position:] = self._inode.durable[position:]
+        """After a failed sync the disk lacks what memory still shows; from here on the disk counts, and what is still
+        to be written to it."""
+        self._inode.content[position:] = self._inode.on_disk_if_synced()[position:]
 
     def close(self) -> None:
         pass
@@ -128,7 +140,9 @@ class SimulatedDisk:
         self._unsynced_names: list[tuple[str, dict[str, Inode | None]]] = []
         """For each folder's changes in order: name -> file, or None where it was removed."""
         self.steps_left: int | None = None
-        self.syncs_fail = False
+        self.syncs_fail = self.syncs_fail_once = False
+        self.failed_syncs = 0
+        """In this life."""
         self.steps = 0
 
     def step(self, what: str) -> None:
@@ -189,6 +203,9 @@ class SimulatedDisk:
                 self._apply(self._names_durable, change)
         self._unsynced_names = [item for item in self._unsynced_names if item[0] != folder]
 
+    def close(self) -> None:
+        """Nothing is held."""
+
     def free_bytes(self) -> int:
         return max(0, self.capacity_bytes - sum(len(inode.content) for inode in self.names_now.values()))
 
@@ -201,6 +218,10 @@ class SimulatedDisk:
 
     def describe(self, name: str) -> str:
         return name
+
+    def picture(self) -> dict[str, tuple[bytes, bytes]]:
+        """Each file as this life sees it, and as the disk has it."""
+        return {name: (bytes(inode.content), bytes(inode.durable)) for name, inode in self.names_now.items()}
 
     # What happens to it.
 
@@ -229,3 +250,4 @@ class SimulatedDisk:
         self.capacity_bytes = PLENTY
         self.steps_left = None
         self.syncs_fail = False
+        self.failed_syncs = 0

@@ -9,7 +9,7 @@ looked for.
 import contextlib
 import random
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, NamedTuple
 from uuid import UUID
 
 from braidmq.log import Appended, AppendResult, GroupOffset
@@ -17,12 +17,12 @@ from braidmq.log._policy import Policy
 from braidmq.log._producers import Producers
 from braidmq.log._retention import free_offset
 from braidmq.log.embedded._checkpoint import Checkpoint, begin_checkpoint, begin_edit, finish_checkpoint
-from braidmq.log.embedded._compaction import begin_compaction, finish_compaction
+from braidmq.log.embedded._compaction import begin_compaction, finish_compaction, give_up
 from braidmq.log.embedded._engine import Engine
 from braidmq.log.embedded._flush import FlushJob
 from braidmq.log.embedded._frames import FrameFormat
 from braidmq.log.embedded._lock import read_salt
-from braidmq.log.embedded._manifest import TopicDeleted, TopicEdit
+from braidmq.log.embedded._manifest import PartitionEdit, TopicDeleted, TopicEdit
 from braidmq.log.embedded._options import LogOptions
 from braidmq.log.embedded._partition import PartitionLog
 from braidmq.log.embedded._reader import Got, LoadIndex, build_index, read_steps
@@ -30,7 +30,7 @@ from braidmq.log.embedded._recovery import recover
 from braidmq.log.embedded._retention import apply_retention
 from braidmq.log.embedded._turn import SyncJob
 from braidmq.model import BraidError
-from braidmq.records import Batch, Marker, Record, build_batch, build_marker, parse_batch
+from braidmq.records import Batch, Marker, Record, batches_in, build_batch, build_marker, parse_batch, read_records
 from simulator.disk import Crashed, SimulatedDisk
 
 Flush = Literal["commit", "interval"]
@@ -49,7 +49,19 @@ class Expected:
         """All below was acknowledged or seen, and must come back."""
         self.start = 0
         """An acknowledged start; the true one is not before it."""
+        self.synced_end = 0
+        """All below was synced by a checkpoint that ended well, and must come back whatever was promised."""
         self.compacted = False
+        self.records: dict[int, Written] = {}
+        """Of a partition that may be compacted, by offset: a batch may come back with some of its records."""
+
+
+class Written(NamedTuple):
+    """A record as it was sent."""
+
+    key: bytes | None
+    value: bytes | None
+    is_transactional: bool
 
 
 class World:
@@ -120,10 +132,12 @@ class World:
             for step in range(steps):
                 if end == "fail" and step == steps // 2:
                     self.disk.syncs_fail = True
+                    self.disk.syncs_fail_once = self.chance.random() < 0.5
                 if fills_up and step in (steps // 4, 3 * steps // 4):
                     self.disk.fill_up(self.chance.randint(0, 9000) if step == steps // 4 else None)
                 self.clock_ms += self.chance.randint(0, 50)
                 self.chance.choices(actions, weights)[0][1]()
+                self.check_step()
             if end == "clean":
                 self.close_clean()
         except Crashed:
@@ -132,13 +146,28 @@ class World:
 
     def end(self, how: str) -> None:
         """The life ends; the disk decides what is left; the next life begins; promises are checked."""
-        power = how in ("power", "crash", "fail")
+        # What a sync dropped is gone, whether the power fails with it or only the node is started again.
+        has_failed = how == "fail"
+        power = how in ("power", "crash") or (has_failed and self.chance.random() < 0.5)
         if power:
             self.disk.lose_power()
         else:
             self.disk.lose_process()
         self._open_again(self.disk.lose_power if power else self.disk.lose_process)
-        self.check(all_kept=not power or self.flush == "commit")
+        self.check(all_kept=self.flush == "commit" or not (power or has_failed))
+
+    def check_step(self) -> None:
+        """What holds between any two steps of a life."""
+        engine = self.engine
+        if engine.failure is not None:
+            return
+        assert not self.disk.failed_syncs, "a sync failed, and the log goes on"
+        tails_bytes = 0
+        for partition in engine.partitions.values():
+            in_hand_bytes = partition.pending.size_bytes if partition.pending is not None else 0
+            tails_bytes += partition.tail_bytes - in_hand_bytes
+        assert engine.tail_bytes == tails_bytes, f"{engine.tail_bytes} bytes are counted, {tails_bytes} are in tails"
+        assert all(engine.partitions.get(each.number) is each for each in engine.ready), "a deleted partition is due"
 
     def _open_again(self, lose: Callable[[], None]) -> None:
         """Recovery itself may be cut off, more than once."""
@@ -185,6 +214,17 @@ class World:
             expected.submitted[base] = bytes(batch.data)[PREFIX_BYTES:]
             expected.ends[base] = base + batch.last_offset_delta + 1
             before[number] = expected.ends[base]
+            if partition.policy.compact:
+                self.note_records(expected, base, batch)
+
+    def note_records(self, expected: Expected, base: int, batch: Batch) -> None:
+        stale = base
+        while expected.records.pop(stale, None) is not None:
+            stale += 1  # of a turn that was refused
+        if not batch.is_control:
+            for record in read_records(batch):
+                written = Written(record.key, record.value, batch.is_transactional)
+                expected.records[base + record.offset - batch.base_offset] = written
 
     def make_batch(self, number: int) -> Batch:
         count = self.chance.randint(1, 3)
@@ -277,7 +317,14 @@ class World:
         except OSError as failed:
             error = failed
         finish_checkpoint(self.engine, checkpoint, error)
+        if error is None:
+            self.note_synced(checkpoint)
         return error is None
+
+    def note_synced(self, checkpoint: Checkpoint) -> None:
+        for edit in checkpoint.edits:
+            if isinstance(edit, PartitionEdit) and (expected := self.expected.get(edit.snapshot.number)) is not None:
+                expected.synced_end = max(expected.synced_end, edit.snapshot.end_offset)
 
     def commit_offsets(self) -> None:
         group = self.chance.choice(["g1", "g2"])
@@ -324,14 +371,14 @@ class World:
                 if job is not None:
                     try:
                         job.run()
-                    except OSError:
-                        job.abandon()
+                    except OSError as error:
+                        give_up(self.engine, job, error)
                         return
                     self.expected[partition.number].compacted = True
                     finish_compaction(self.engine, partition, job)
 
     def change_topics(self) -> None:
-        if self.checkpoint is not None or self.flush_job is not None or self.engine.failure:
+        if self.checkpoint is not None or self.engine.failure:
             return
         choice = self.chance.random()
         if choice < 0.5 and len(self.topics) < 4:
@@ -374,7 +421,8 @@ class World:
                 self.expected[number] = Expected()
 
     def delete_topic(self, topic_id: UUID) -> None:
-        self.engine.commit_turn()
+        if self.chance.random() < 0.5:
+            self.engine.commit_turn()
         numbers = self.topics.pop(topic_id)
         for number in numbers:
             del self.expected[number]
@@ -445,7 +493,9 @@ class World:
         while position < len(data):
             batch = parse_batch(data, position)
             assert batch.matches_checksum(), f"a corrupt batch was served at {batch.base_offset} of {number}"
-            if not expected.compacted:
+            if expected.compacted:
+                self.compare_records(number, batch)
+            else:
                 known = expected.submitted.get(batch.base_offset)
                 assert known is not None, f"nobody wrote {batch.base_offset} of {number}"
                 assert known == bytes(batch.data)[PREFIX_BYTES:], (
@@ -456,6 +506,33 @@ class World:
             position += batch.size_bytes
             end = batch.last_offset + 1
         return end
+
+    def compare_records(self, number: int, batch: Batch) -> None:
+        """What compaction left of a batch is as it was sent."""
+        if batch.is_control:
+            return
+        known = self.expected[number].records
+        for record in read_records(batch):
+            assert known.get(record.offset) == (record.key, record.value, batch.is_transactional), (
+                f"{record.offset} of {number} is not what was written"
+            )
+
+    def check_newest(self, partition: PartitionLog, data: bytes) -> None:
+        """Of every key the last record is served, and all that have none. Those of transactions may have gone, or have
+        made others go."""
+        served = {record.offset for batch in batches_in(data) if not batch.is_control for record in read_records(batch)}
+        newest: dict[bytes | None, int] = {}
+        for offset, written in sorted(self.expected[partition.number].records.items()):
+            if not partition.start_offset <= offset < partition.visible_offset:
+                continue
+            if written.is_transactional:
+                newest.pop(written.key, None)
+            elif written.key is None:
+                assert offset in served, f"{offset} of {partition.number}, without a key, is gone"
+            else:
+                newest[written.key] = offset
+        gone = {key: offset for key, offset in newest.items() if offset not in served}
+        assert not gone, f"the last records of {partition.number} are gone: {gone}"
 
     def check(self, *, all_kept: bool) -> None:
         assert not self.recovery.damage, f"nothing was damaged: {self.recovery.damage}"
@@ -478,6 +555,9 @@ class World:
                 f"partition {number} ends at {partition.end_offset}, {expected.kept_end} was promised"
             )
             assert partition.start_offset >= expected.start, f"partition {number} began at {expected.start}"
+        assert partition.end_offset >= expected.synced_end, (
+            f"partition {number} ends at {partition.end_offset}, and was synced up to {expected.synced_end}"
+        )
         if group := partition.policy.waits_for:
             seen = [offset for at, offset in self.offsets_tried.get(group, ()) if at == number]
             assert partition.start_offset <= max([expected.start, *seen]), f"partition {number} did not wait"
@@ -495,10 +575,15 @@ class World:
         if not expected.compacted:
             assert offset == max(partition.visible_offset, partition.start_offset)
         self.check_producers(partition, b"".join(batches))
-        expected.kept_end = partition.visible_offset
+        if expected.compacted:
+            self.check_newest(partition, b"".join(batches))
+        # Whatever opens is synced before it is used.
+        expected.kept_end = expected.synced_end = partition.visible_offset
         expected.start = partition.start_offset
         for base in [base for base in expected.submitted if base >= partition.end_offset]:
             del expected.submitted[base]
+        for offset in [offset for offset in expected.records if offset >= partition.end_offset]:
+            del expected.records[offset]
 
     def check_producers(self, partition: PartitionLog, data: bytes) -> None:
         """What the partition remembers of its producers is what its batches say."""

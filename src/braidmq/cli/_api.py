@@ -22,7 +22,7 @@ TIMEOUT_S: Final = 40.0
 CONNECT_S: Final = 5.0
 PAGE_SIZE: Final = 1_000
 
-_STORAGE_CODES: Final = frozenset({"storage_full", "storage_failed", "damaged_log", "log_closed"})
+_STORAGE_CODES: Final = frozenset({"storage_full", "storage_failed", "damaged_log", "log_closed", "too_many_files"})
 
 Query = Mapping[str, Any]
 

@@ -60,6 +60,7 @@ _STATUS: dict[type[BraidError], int] = {
     model.InvalidSetting: USAGE,
     model.StorageFailed: STORAGE,
     model.StorageFull: STORAGE,
+    model.TooManyFiles: STORAGE,
     model.DamagedLog: STORAGE,
     NodeStorage: STORAGE,
     NotThere: NOT_FOUND,

@@ -526,6 +526,14 @@ class LogClosed(BraidError):
     retriable = True
 
 
+class TooManyFiles(BraidError):
+    """The node has as many files and connections open as it may."""
+
+    code = "too_many_files"
+    fix = "Ask again in a moment; if it stays so, raise the limit of open files (`braid doctor` names it)."
+    retriable = True
+
+
 class DamagedLog(BraidError):
     """Stored data is damaged; the message names the file and the place."""
 

@@ -43,7 +43,7 @@ from braidmq.core.timing import LoopClock
 from braidmq.core.topics import Topics
 from braidmq.core.trace import Lives, Timelines, Trace, Tracer
 from braidmq.core.transactions import Transactions
-from braidmq.log.embedded import EmbeddedLog, LogOptions, RealDisk, Recovery
+from braidmq.log.embedded import EmbeddedLog, LogOptions, RealDisk, Recovery, make_folder
 from braidmq.logger import get_logger
 from braidmq.model import BraidError, Half
 from braidmq.model.errors import DataFolderUnusable
@@ -287,6 +287,7 @@ class Node:
         if query.index == "on":
             folder.mkdir(exist_ok=True, mode=0o750)
             disk = RealDisk(folder.resolve())
+            self._open.callback(disk.close)
         else:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         limits = IndexLimits(memory_bytes=query.memory_bytes, share=query.share_percent / 100)
@@ -530,7 +531,7 @@ def _tell_recovery(recovery: Recovery) -> None:
 def _usable_folder(folder: Path) -> Path:
     """The data folder, made when it does not exist. Raises DataFolderUnusable."""
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o750)
+        make_folder(folder)
     except OSError as error:
         raise _unusable(folder, error.strerror or str(error)) from error
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):

@@ -86,6 +86,9 @@ class MemoryDisk:
     def sync_folder(self, folder: str) -> None:
         """Memory has nothing to wait for."""
 
+    def close(self) -> None:
+        """Nothing is held."""
+
     def free_bytes(self) -> int:
         return 1 << 40
 
@@ -158,6 +161,9 @@ class FaultyDisk:
     def sync_folder(self, folder: str) -> None:
         self.note("sync_folder", folder)
         self._disk.sync_folder(folder)
+
+    def close(self) -> None:
+        self._disk.close()
 
     def free_bytes(self) -> int:
         self.note("free_bytes", "")

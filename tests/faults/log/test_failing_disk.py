@@ -5,7 +5,9 @@ for each of these calls, and that one fails.
 """
 
 import asyncio
+import contextlib
 import errno
+import os
 import threading
 import time
 from collections import Counter
@@ -32,6 +34,14 @@ LIMIT_S = 10.0
 """A call that has not answered by then never will."""
 FIRST_TOPIC = topic((1, 2), segment_bytes="400")
 SECOND_TOPIC = topic((3,), topic_id=UUID(int=8))
+COMPACTED = 4
+COMPACTED_TOPIC = topic(
+    (COMPACTED,),
+    topic_id=UUID(int=9),
+    segment_bytes="200",
+    cleanup_policy="compact",
+    min_cleanable_dirty_ratio="0",
+)
 
 
 class Life:
@@ -52,6 +62,8 @@ class Life:
         self.broke: list[str] = []
         """Promises that were not kept."""
         self._sequence = 0
+        self._newest = -1
+        """The offset of the compacted partition's last batch, all of which have one key."""
 
     async def run(self, disk: FaultyDisk) -> None:
         try:
@@ -72,6 +84,7 @@ class Life:
         for turn in range(3):
             await self._append(log, 4)
             await self._commit_offsets(log, turn)
+        await self._fill_compacted(log)
         await self._try(log.maintain(), always_changes=False)
         await self._delete_records(log, 2)
         await self._append(log, 6)
@@ -81,6 +94,13 @@ class Life:
         await self._append(log, 3)
         await self._commit_offsets(log, 9)
         await self._read_all(log)
+
+    async def _fill_compacted(self, log: EmbeddedLog) -> None:
+        await self._try(log.create_topic(COMPACTED_TOPIC))
+        for at in range(4):
+            (answer,) = await self._within(log.append([(COMPACTED, plain(f"version {at}", size_bytes=100))]))
+            if isinstance(answer, Appended):
+                self._newest = answer.base_offset
 
     async def _within(self, call: Awaitable[T]) -> T:
         async with asyncio.timeout(LIMIT_S):
@@ -135,6 +155,18 @@ class Life:
                 if offset >= log.bounds(number).start:
                     fetched = await self._within(log.read(number, offset, 1))
                     assert body(split_served(fetched.data, offset)[0]) == bodies[offset]
+        if self._newest >= 0:
+            fetched = await self._within(log.read(COMPACTED, self._newest, 1))
+            assert body(split_served(fetched.data, self._newest)[0]) == body(
+                plain(f"version {self._newest}", size_bytes=100)
+            )
+
+    def check_failed_for_good(self) -> None:
+        """A sync that failed is the end of a log, whatever it was for; and nothing stays open."""
+        if self.log is not None and self.log.failure is None:
+            self.broke.append("the log went on")
+        if descriptors_in(self.folder):
+            self.broke.append(f"left open: {descriptors_in(self.folder)}")
 
     async def check_restart(self) -> None:
         """On a sound disk, the next life has everything that this one promised."""
@@ -149,6 +181,16 @@ class Life:
             await self._read_all(log)
         finally:
             await log.close()
+
+
+def descriptors_in(folder: Path) -> list[str]:
+    """The files below the folder that this process has open, where the system tells."""
+    found = []
+    with contextlib.suppress(FileNotFoundError):
+        for descriptor in os.listdir("/proc/self/fd"):
+            with contextlib.suppress(FileNotFoundError):  # that of the listing itself
+                found.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+    return [name for name in found if Path(name).is_relative_to(folder)]
 
 
 async def live(folder: Path, flush: Flush, fails: NthCall | None = None) -> tuple[Life, FaultyDisk]:
@@ -176,6 +218,8 @@ async def test_a_disk_that_fails_at_any_call_costs_nothing_that_was_acknowledged
         fails = NthCall(kind, number)
         try:
             life, disk = await live(tmp_path / str(number), flush, fails)
+            if fails.failed is not None and kind in ("sync", "sync_folder"):
+                life.check_failed_for_good()
             await life.check_restart()
         except (OSError, TimeoutError, AssertionError, KeyError) as error:
             broke.append(f"{kind} {number} ({fails.failed}): {type(error).__name__} {error}")

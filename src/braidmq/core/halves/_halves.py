@@ -56,6 +56,7 @@ from braidmq.model.errors import (
     StorageFailed,
     StorageFull,
     StoreFailed,
+    TooManyFiles,
     UnknownHalf,
     UnknownPartition,
     UnknownTopic,
@@ -473,7 +474,7 @@ class Halves:
     def _refused(self, half: Half, refusal: BraidError) -> Half:
         """A committed message that could not be appended: tried again, or left to an operator."""
         now_ms = self._clock.now_ms()
-        if isinstance(refusal, StorageFull | StorageFailed | LogClosed):
+        if isinstance(refusal, StorageFull | TooManyFiles | StorageFailed | LogClosed):
             return replace(half, wake_ms=now_ms + RETRY_MS)
         if isinstance(refusal, UnknownTopic | UnknownPartition) and half.attempts <= 1:
             return replace(half, attempts=half.attempts + 1, wake_ms=now_ms + UNKNOWN_RETRY_MS)

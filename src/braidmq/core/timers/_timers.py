@@ -41,6 +41,7 @@ from braidmq.model.errors import (
     StorageFull,
     StoreFailed,
     TooLateToRecall,
+    TooManyFiles,
     UnknownPartition,
     UnknownTimer,
     UnknownTopic,
@@ -353,7 +354,7 @@ class Timers:
         """What is to become of a message that could not be appended: tried again, or left to an operator. One that the
         log has refused for sure can be recalled again, unless somebody tried before."""
         now_ms = self._clock.now_ms()
-        if isinstance(refusal, StorageFull):
+        if isinstance(refusal, StorageFull | TooManyFiles):
             owner = self._owner if timer.id in self._tried_before else ""
             return replace(timer, owner=owner, wake_ms=now_ms + RETRY_MS)
         if isinstance(refusal, StorageFailed | LogClosed):

@@ -6,9 +6,9 @@
 - a few *reader* threads fetch what is not in the page cache.
 """
 
-from braidmq.log.embedded._disk import Disk, RealDisk
+from braidmq.log.embedded._disk import Disk, RealDisk, make_folder
 from braidmq.log.embedded._log import EmbeddedLog
 from braidmq.log.embedded._options import LogOptions, LogStatistics
 from braidmq.log.embedded._recovery import Recovery
 
-__all__ = ["Disk", "EmbeddedLog", "LogOptions", "LogStatistics", "RealDisk", "Recovery"]
+__all__ = ["Disk", "EmbeddedLog", "LogOptions", "LogStatistics", "RealDisk", "Recovery", "make_folder"]

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from braidmq.log.embedded._disk import Disk, Written
 from braidmq.log.embedded._engine import Engine
-from braidmq.log.embedded._health import is_full, syncing
+from braidmq.log.embedded._health import SyncFailed, is_out_of_files, syncing
 from braidmq.log.embedded._manifest import (
     Edit,
     GroupEdit,
@@ -103,15 +103,16 @@ class Checkpoint:
 
     def run(self) -> None:
         """Raises OSError. The order is what makes it safe: data, folder, manifest, and only then the removals."""
+        opened = [sync.written for sync in self.syncs if sync.written is not None]
         with syncing():
-            opened = [sync.written for sync in self.syncs if sync.written is not None]
             # All blocks are given out before the first sync waits for the file system to note them.
             self._disk.write_out(opened, SYNC_AHEAD_BYTES)
             self._disk.sync_many([written.file for written in opened])
-            for sync in self.syncs:
-                if sync.written is None:
-                    self._open_and_sync(sync.segment)
-            if self.sync_folder:
+        for sync in self.syncs:
+            if sync.written is None:
+                self._open_and_sync(sync.segment)
+        if self.sync_folder:
+            with syncing():
                 self._disk.sync_folder(FOLDER)
         for marks in self.marks:
             self._save_marks(marks)
@@ -127,9 +128,15 @@ class Checkpoint:
                 self._disk.sync_folder(FOLDER)
 
     def _open_and_sync(self, segment: Segment) -> None:
-        file = self._disk.open(segment.name)
         try:
-            file.sync()
+            file = self._disk.open(segment.name)
+        except OSError as error:
+            if is_out_of_files(error):
+                raise
+            raise SyncFailed(error.errno, f"a file to be synced cannot be opened: {error.strerror}") from error
+        try:
+            with syncing():
+                file.sync()
         finally:
             file.close()
 
@@ -191,7 +198,8 @@ def begin_edit(engine: Engine, edits: list[Edit]) -> Checkpoint:
 
 
 def finish_checkpoint(engine: Engine, checkpoint: Checkpoint, error: OSError | None) -> None:
-    """Take note that it ran, or of why it did not: a full disk is tried again later, a failed one never."""
+    """Take note that it ran, or of why it did not: it is tried again later where the disk was full or too many files
+    were open, and never where the disk failed."""
     for segment, size_bytes, _ in checkpoint.syncs:
         segment.pins -= 1
         if error is None:
@@ -207,10 +215,9 @@ def finish_checkpoint(engine: Engine, checkpoint: Checkpoint, error: OSError | N
         if checkpoint.journal_sequence >= 0:
             engine.journal.release(checkpoint.journal_sequence)
         return
-    if not is_full(error):
-        engine.fail(error, "a checkpoint")
+    engine.note_write_error(error, "a checkpoint")
+    if engine.failure is not None:
         return
-    engine.health.note_full()
     engine.doomed += checkpoint.doomed
     engine.dirty_groups |= checkpoint.dirty_groups
     engine.folder_dirty = engine.folder_dirty or checkpoint.sync_folder

@@ -9,14 +9,16 @@ The new files are of the next generation. They count from the checkpoint on whos
 that leaves the old files in force, and the new ones are removed by the recovery.
 """
 
+import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from braidmq.log._policy import Policy
 from braidmq.log._retention import free_offset
 from braidmq.log._survivors import Survivors, is_compaction_due, may_be_compacted
 from braidmq.log.embedded._disk import Disk, File
 from braidmq.log.embedded._engine import Engine
+from braidmq.log.embedded._health import SyncFailed, syncing
 from braidmq.log.embedded._partition import PartitionLog
 from braidmq.log.embedded._segment import Segment, StoredBatch, Unreadable, scan
 from braidmq.log.embedded._tail import TailBatch, tail_buffers
@@ -27,13 +29,25 @@ KEYS_MAX = 1_000_000
 """How many different keys one pass keeps in mind; what lies behind the key that was one too many waits for the next."""
 
 
+class GivenUp(Exception):
+    """Nobody waits for what the compaction would make."""
+
+
 class Compaction:
     """One pass over the sealed segments of a partition; `run` only reads old files and writes new ones."""
 
     def __init__(
-        self, disk: Disk, segments: list[Segment], partition: PartitionLog, now_ms: int, *, keys_max: int = KEYS_MAX
+        self,
+        disk: Disk,
+        segments: list[Segment],
+        partition: PartitionLog,
+        now_ms: int,
+        *,
+        keys_max: int = KEYS_MAX,
+        is_unwanted: Callable[[], bool] = lambda: False,
     ) -> None:
         self._disk = disk
+        self._is_unwanted = is_unwanted
         self._policy: Policy = partition.policy
         self._cleaned_before = partition.compacted_offset
         aborted = partition.producers.aborted if partition.producers else ()
@@ -47,18 +61,21 @@ class Compaction:
         self.compacted_offset = partition.compacted_offset
 
     def run(self) -> None:
-        """Raises OSError and DamagedLog, after which `abandon` tidies up."""
+        """Raises OSError, DamagedLog and GivenUp, after which `give_up` tidies up."""
         covered = self._find_newest()
         self.segments = self.segments[:covered]
         try:
             for segment in self.segments:
                 self._rewrite(segment)
+            self._finish_output()
         finally:
             self._close_output()
 
     def abandon(self) -> None:
+        """Nothing refers to the new files. One that cannot be removed is written over by the next compaction."""
         for segment in self.outputs:
-            self._disk.remove(segment.name)
+            with contextlib.suppress(OSError):
+                self._disk.remove(segment.name)
 
     def _find_newest(self) -> int:
         """Learn the last offset of each key; how many segments could be taken in whole."""
@@ -83,6 +100,8 @@ class Compaction:
                         position=found.position,
                     )
                 assert isinstance(found, StoredBatch)
+                if self._is_unwanted():
+                    raise GivenUp
                 yield found.batch
                 # Decoding holds the interpreter; the event loop gets its turn between two batches.
                 time.sleep(0)
@@ -109,7 +128,7 @@ class Compaction:
         output.end_offset = batch.last_offset + 1
 
     def _begin_output(self, source: Segment, batch: Batch) -> Segment:
-        self._close_output()
+        self._finish_output()
         base_offset = batch.base_offset if self.outputs else self.segments[0].base_offset
         output = Segment(source.number, base_offset, self._generation, created_ms=source.created_ms)
         self.outputs.append(output)
@@ -117,9 +136,14 @@ class Compaction:
         self._output_file = self._disk.open(output.name, create=True)
         return output
 
+    def _finish_output(self) -> None:
+        if self._output_file is not None:
+            with syncing():
+                self._output_file.sync()
+        self._close_output()
+
     def _close_output(self) -> None:
         if self._output_file is not None:
-            self._output_file.sync()
             self._output_file.close()
             self._output_file = None
             self._output = None
@@ -136,7 +160,11 @@ def begin_compaction(engine: Engine, partition: PartitionLog) -> Compaction | No
     since_ms = new[0].created_ms if new else now_ms
     if not is_compaction_due(partition.policy, new_bytes, total_bytes, since_ms, now_ms):
         return None
-    return Compaction(engine.disk, sealed, partition, now_ms)
+
+    def is_unwanted() -> bool:
+        return engine.closing or engine.partitions.get(partition.number) is not partition
+
+    return Compaction(engine.disk, sealed, partition, now_ms, is_unwanted=is_unwanted)
 
 
 def _compactable(partition: PartitionLog, now_ms: int, free: int) -> list[Segment]:
@@ -151,6 +179,14 @@ def _compactable(partition: PartitionLog, now_ms: int, free: int) -> list[Segmen
         if segment.size_bytes:
             sealed.append(segment)
     return sealed
+
+
+def give_up(engine: Engine, job: Compaction, error: Exception) -> None:
+    """It did not come to its end; the old segments stay in force. Where the disk did not keep what it had been given,
+    nothing else is trusted either."""
+    job.abandon()
+    if isinstance(error, SyncFailed):
+        engine.fail(error, "a compaction")
 
 
 def finish_compaction(engine: Engine, partition: PartitionLog, job: Compaction) -> bool:

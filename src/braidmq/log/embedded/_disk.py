@@ -110,6 +110,10 @@ class Disk(Protocol):
         """Files made, renamed and removed in the folder stay so after a loss of power."""
         ...
 
+    def close(self) -> None:
+        """Let go of what is held to sync the folders."""
+        ...
+
     def free_bytes(self) -> int: ...
 
     def total_bytes(self) -> int: ...
@@ -219,10 +223,12 @@ class RealFile:
 
 
 class RealDisk:
-    """A folder of this machine."""
+    """A folder of this machine. Folders that were synced stay open, so that to sync one again needs no new descriptor:
+    by then there may be none to be had."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._folders: dict[str, int] = {}
 
     def open(self, name: str, *, create: bool = False) -> RealFile:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
@@ -251,8 +257,7 @@ class RealDisk:
     def names(self, folder: str) -> list[str]:
         path = self._folder / folder
         if not path.is_dir():
-            path.mkdir(parents=True, mode=0o750)
-            self._sync_path(path.parent)
+            make_folder(path)
         with os.scandir(path) as entries:
             return [f"{folder}/{entry.name}" for entry in entries]
 
@@ -264,15 +269,14 @@ class RealDisk:
         os.rename(self._folder / old, self._folder / new)
 
     def sync_folder(self, folder: str) -> None:
-        self._sync_path(self._folder / folder)
+        descriptor = self._folders.get(folder)
+        if descriptor is None:
+            descriptor = self._folders[folder] = _open_folder(self._folder / folder)
+        os.fsync(descriptor)
 
-    @staticmethod
-    def _sync_path(path: Path) -> None:
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    def close(self) -> None:
+        while self._folders:
+            os.close(self._folders.popitem()[1])
 
     def free_bytes(self) -> int:
         status = os.statvfs(self._folder)
@@ -294,6 +298,30 @@ class RealDisk:
 
     def describe(self, name: str) -> str:
         return str(self._folder / name)
+
+
+def make_folder(path: Path) -> None:
+    """Make the folder, and those above it that are not there. When this returns its name is on disk: what is synced in
+    it from then on is not lost with it. That holds for one that an earlier life made, too, and had no time to sync."""
+    missing = [folder for folder in (path, *path.parents) if not folder.is_dir()]
+    for folder in reversed(missing):
+        folder.mkdir(exist_ok=True, mode=0o750 if folder == path else 0o777)
+    for folder in reversed(missing or [path]):
+        # One that we may not read is somebody else's, and what it holds is theirs to keep.
+        with contextlib.suppress(PermissionError):
+            _sync_folder(folder.parent)
+
+
+def _sync_folder(path: Path) -> None:
+    descriptor = _open_folder(path)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _open_folder(path: Path) -> int:
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
 
 def _descriptors(files: Sequence[File]) -> list[int]:

@@ -9,8 +9,8 @@ Only with flush = interval, a partition that has much to write skips the journal
 
 A full disk is met by the journal before anything is promised: offsets and producers are put back, and the callers hear
 StorageFull. What is in a tail then always finds room, because no more is kept in tails than the reserve file sets
-aside. An error of any other kind leaves the truth unknown: the engine fails for good, answers nothing more, and only a
-restart, which reads the disk, may go on.
+aside. Where too many files are open, tails stay what they are until there are fewer. An error of any other kind leaves
+the truth unknown: the engine fails for good, answers nothing more, and only a restart, which reads the disk, may go on.
 """
 
 from collections import deque
@@ -26,7 +26,7 @@ from braidmq.log.embedded._disk import Disk, Write
 from braidmq.log.embedded._files import OpenFiles
 from braidmq.log.embedded._flush import DIRECT_BYTES, FLUSH_BYTES, FlushJob, TailWrite, plan_write
 from braidmq.log.embedded._frames import FrameFormat
-from braidmq.log.embedded._health import DiskHealth, is_full
+from braidmq.log.embedded._health import DiskHealth, is_full, is_out_of_files
 from braidmq.log.embedded._manifest import Manifest, Picture
 from braidmq.log.embedded._options import LogOptions
 from braidmq.log.embedded._partition import PartitionLog, Pending
@@ -43,7 +43,7 @@ from braidmq.log.embedded._turn import (
     start_entry,
 )
 from braidmq.model import BraidError, Topic
-from braidmq.model.errors import LogClosed, StorageFailed, UnknownPartition
+from braidmq.model.errors import LogClosed, StorageFailed, StorageFull, TooManyFiles, UnknownPartition
 from braidmq.records import BATCH_OVERHEAD_BYTES, CHECKS_VIEWS, Batch, Buffer
 
 TURN_BYTES_MAX = 4 * 1024 * 1024
@@ -97,6 +97,8 @@ class Engine:
         self.doomed: list[Segment] = []
         """Segments that nothing refers to; their files go once the manifest says so."""
         self.health = DiskHealth(disk, options.reserve_bytes, now_ms)
+        self.closing = False
+        """No more is begun that may take long, and what is under way and can be left is left."""
         self.closed = False
         self.appended_batches = self.appended_bytes = self.read_bytes = 0
         self.group_commits = self.sync_us_total = 0
@@ -289,13 +291,14 @@ class Engine:
         for partition in turn.partitions:
             pending = partition.pending
             assert pending is not None
-            if pending.size_bytes >= self.direct_bytes and not partition.flushing and not self.syncing_segments:
-                self._write_directly(turn, partition)
-            else:
+            is_large = pending.size_bytes >= self.direct_bytes
+            may_write = is_large and not partition.flushing and not self.syncing_segments
+            if not (may_write and self._write_directly(turn, partition)):
                 journaled.append(partition)
         return journaled
 
-    def _write_directly(self, turn: Turn, partition: PartitionLog) -> None:
+    def _write_directly(self, turn: Turn, partition: PartitionLog) -> bool:
+        """False where the segment's file cannot be opened just now: the journal takes what it cannot."""
         pending, partition.pending = partition.pending, None
         assert pending is not None
         write = plan_write(partition)
@@ -304,12 +307,14 @@ class Engine:
             self._write_tail(write)
         except OSError as error:
             partition.pending = pending
-            self._undo(turn, [partition], self._note_write_error(error, write.segment.name))
-            self._cut(write.segment)
-            return
+            if is_out_of_files(error):
+                return False
+            self._undo(turn, [partition], self._note_unwritten(error, write.segment))
+            return True
         # Batches of earlier turns were counted when they came.
         self.tail_bytes -= write.size_bytes - pending.size_bytes
         turn.marks.append((partition, partition.end_offset))
+        return True
 
     def _write_tail(self, write: TailWrite) -> None:
         segment = write.segment
@@ -351,7 +356,7 @@ class Engine:
         try:
             turn.sequence = self.journal.write(parts)
         except OSError as error:
-            refusal = self._note_write_error(error, "the journal")
+            refusal = self.note_write_error(error, "the journal")
             self._erase_refused()
             self._refuse_writes(turn, partitions, self.failure or refusal)
             return False
@@ -412,9 +417,20 @@ class Engine:
             except OSError as error:
                 self.fail(error, segment.name)
 
-    def _note_write_error(self, error: OSError, what: str) -> BraidError:
+    def _note_unwritten(self, error: OSError, segment: Segment) -> BraidError:
+        """As `note_write_error`, for what should have come into a segment's file."""
+        refusal = self.note_write_error(error, segment.name)
+        if not is_out_of_files(error):
+            self._cut(segment)
+        return refusal
+
+    def note_write_error(self, error: OSError, what: str) -> BraidError:
+        """Do what can be done about it; what to say to those whose write it was."""
         if is_full(error):
             return self.health.note_full()
+        if is_out_of_files(error):
+            self.files.make_room()
+            return TooManyFiles()
         return self.fail(error, what)
 
     # Flushing tails to the segments' files.
@@ -467,6 +483,8 @@ class Engine:
             segment.pins -= 1
             if number in job.opened:
                 self.files.adopt(segment, job.opened[number])
+            if self.partitions.get(partition.number) is not partition:
+                continue  # deleted meanwhile, and its tail with it
             if number < job.done:
                 segment.touched = self.files.tick
                 partition.tail_written(len(write.batches), write.size_bytes, write.end_offset)
@@ -474,9 +492,7 @@ class Engine:
             else:
                 self.ready[partition] = None
         if job.error is not None:
-            failed = job.writes[job.done].segment
-            self._note_write_error(job.error, failed.name)
-            self._cut(failed)
+            self._note_unwritten(job.error, job.writes[job.done].segment)
 
     def _write_tail_now(self, partition: PartitionLog) -> bool:
         """Write the tail in this thread; False when another one is at it, or there is no room."""
@@ -489,11 +505,10 @@ class Engine:
             try:
                 self._write_tail(write)
             except OSError as error:
-                self._note_write_error(error, write.segment.name)
-                self._cut(write.segment)
+                self._note_unwritten(error, write.segment)
                 if self.failure is not None:
                     return False
-                # The reserve has been given up: there should be room now.
+                # The reserve has been given up, or files were closed: there should be room now.
                 continue
             self.tail_bytes -= write.size_bytes
             return True
@@ -507,7 +522,7 @@ class Engine:
             self.finish_flush(job)
             if job.error is None or self.failure is not None:
                 break
-            # The reserve has been given up: there should be room now.
+            # The reserve has been given up, or files were closed: there should be room now.
         return job.error is None
 
     def release_flushed(self, job: FlushJob) -> None:
@@ -524,7 +539,7 @@ class Engine:
             try:
                 self.shown_sequence = self.journal.write(parts)
             except OSError as error:
-                self._note_write_error(error, "the journal")
+                self.note_write_error(error, "the journal")
                 self._erase_refused()
                 return
         self.journal.release(job.sequence)
@@ -541,6 +556,10 @@ class Engine:
         while self._unsynced:
             self._refuse_turn(self._unsynced.popleft(), failure)
         return failure
+
+    def cannot_flush(self) -> BraidError:
+        """Why `flush_now` did not write everything."""
+        return self.failure or (StorageFull() if self.health.full else TooManyFiles())
 
     @property
     def failure(self) -> StorageFailed | None:
@@ -597,7 +616,10 @@ class Engine:
         return None if self.health.full else self.journal.begin_spare()
 
     def finish_spare(self, spare: journal.SpareFile) -> None:
-        """One that was made while the disk became full lies where the reserve was, and what is in tails needs that."""
+        """One that was made while the disk became full lies where the reserve was, and what is in tails needs that. One
+        that could not be synced says of the disk what any other file would say."""
+        if spare.failure is not None:
+            self.fail(spare.failure, "the journal")
         if self.health.full:
             spare.discard()
         self.journal.finish_spare(spare)
@@ -633,8 +655,11 @@ class Engine:
         numbers = self.topics.pop(topic_id, ())
         for number in numbers:
             partition = self.partitions.pop(number)
+            self._drop_tail(partition)
             for segment in partition.segments:
                 self.doom(segment)
+            # A compaction that is under way finds out that nobody waits for what it makes.
+            partition.segments = []
             wake(partition, number)
         gone = set(numbers)
         for group, offsets in list(self.groups.items()):
@@ -643,6 +668,18 @@ class Engine:
                 self.dirty_groups[group] = None
                 if not self.groups[group]:
                     del self.groups[group]
+
+    def _drop_tail(self, partition: PartitionLog) -> None:
+        """What was not flushed never will be, and takes no room among the tails; what is in the turn in hand is
+        refused. A flush that is under way may still write to the file, which goes with the others."""
+        if partition.pending is not None:
+            assert self._turn is not None, "pending is what the turn in hand appends"
+            self._undo(self._turn, [partition], UnknownPartition(f"partition number {partition.number} was deleted"))
+            self._turn.partitions.remove(partition)
+            partition.pending = None
+        self.tail_bytes -= partition.tail_bytes
+        self.ready.pop(partition, None)
+        partition.tail, partition.tail_bytes = [], 0
 
     def restore(self, picture: Picture) -> None:
         """Take over what the manifest says."""

@@ -1,10 +1,14 @@
 """Which segments are open. Files are opened when they are needed and closed when they were idle or are too many.
 
+Where the process has as many files open as it may, most of them may be clients' connections: segments are closed then,
+and opened again when they are needed.
+
 A file that is closed before it was synced is opened again for the sync; the kernel reports an error of the write to
 whoever opens the file next.
 """
 
 from braidmq.log.embedded._disk import Disk, File
+from braidmq.log.embedded._health import is_out_of_files
 from braidmq.log.embedded._segment import Segment
 
 CLOSE_SHARE = 8
@@ -31,8 +35,13 @@ class OpenFiles:
         if segment.file is not None:
             return segment.file
         if len(self._open) >= self._files_max:
-            self._close_least_used()
-        segment.file = self._disk.open(segment.name, create=create)
+            self.make_room()
+        try:
+            segment.file = self._disk.open(segment.name, create=create)
+        except OSError as error:
+            if not is_out_of_files(error) or not self.make_room():
+                raise
+            segment.file = self._disk.open(segment.name, create=create)
         segment.touched = self.tick
         self._open[segment] = None
         return segment.file
@@ -45,10 +54,12 @@ class OpenFiles:
         segment.file = file
         self._open[segment] = None
 
-    def _close_least_used(self) -> None:
+    def make_room(self) -> bool:
+        """Close some of those that were not used for longest; False where all are in use."""
         unpinned = sorted((s for s in self._open if not s.pins), key=lambda segment: segment.touched)
         for segment in unpinned[: max(1, len(unpinned) // CLOSE_SHARE)]:
             self.close(segment)
+        return bool(unpinned)
 
     def close_idle(self, ticks: int) -> None:
         """Close what was not used for so many ticks."""

@@ -8,6 +8,7 @@ call where that is compiled, so that the thread really runs beside the others.
 from typing import NamedTuple
 
 from braidmq.log.embedded._disk import Disk, File, Write
+from braidmq.log.embedded._health import is_out_of_files
 from braidmq.log.embedded._partition import PartitionLog
 from braidmq.log.embedded._segment import Segment
 from braidmq.log.embedded._tail import TailBatch
@@ -64,9 +65,13 @@ class FlushJob:
             try:
                 file = write.file or self._open(number, write)
             except OSError as error:
-                if self._write(together):
-                    self.error = error
-                return
+                if not self._write(together):
+                    return
+                together = []
+                opened = self._open_after_all(number, write, error)
+                if opened is None:
+                    return
+                file = opened
             together.append(Write(file, write.batches, write.position))
             if write.file is None and number not in self.opened:
                 is_written = self._write(together)
@@ -81,6 +86,20 @@ class FlushJob:
         if len(self.opened) < self._files_max:
             self.opened[number] = file
         return file
+
+    def _open_after_all(self, number: int, write: TailWrite, error: OSError) -> File | None:
+        """Where no more files may be open, those that this job opened make room: they have been written."""
+        if is_out_of_files(error) and self.opened:
+            for file in self.opened.values():
+                file.close()
+            self.opened.clear()
+            self._files_max = 0
+            try:
+                return self._open(number, write)
+            except OSError as again:
+                error = again
+        self.error = error
+        return None
 
     def _write(self, together: list[Write]) -> bool:
         done, self.error = self._disk.write_many(together)

@@ -26,6 +26,12 @@ def is_full(error: OSError) -> bool:
     return error.errno in (errno.ENOSPC, errno.EDQUOT) and not isinstance(error, SyncFailed)
 
 
+def is_out_of_files(error: OSError) -> bool:
+    """Whether a file could not be opened because so many are open, in this process or on this machine. That says
+    nothing of the disk, and passes."""
+    return error.errno in (errno.EMFILE, errno.ENFILE) and not isinstance(error, SyncFailed)
+
+
 @contextlib.contextmanager
 def syncing() -> Iterator[None]:
     """Turns the failure of a sync into SyncFailed."""

@@ -19,6 +19,7 @@ from uuid import UUID
 
 from braidmq.log.embedded._disk import Disk, File
 from braidmq.log.embedded._frames import FIRST_SEQUENCE, Frame, FrameFormat
+from braidmq.log.embedded._health import SyncFailed, is_out_of_files, syncing
 
 FOLDER = "journal"
 ENTRY = struct.Struct(">B16siqqI")
@@ -127,7 +128,13 @@ class Journal:
         current = self._current
         if current is not None and current.written_bytes < self._file_bytes:
             return current
-        following = self._free.popleft() if self._free else self._new_file()
+        try:
+            following = self._free.popleft() if self._free else self._new_file()
+        except OSError as error:
+            if current is None or not is_out_of_files(error):
+                raise
+            # It may grow: a file of the ring is written over as soon as it is superfluous, however large it became.
+            return current
         if current is not None:
             self._full.append(current)
         self._current = following
@@ -190,9 +197,11 @@ class SpareFile:
         self._name = name
         self._size_bytes = size_bytes
         self.made: JournalFile | None = None
+        self.failure: SyncFailed | None = None
 
     def run(self) -> None:
-        """Without room for it, or on a disk that fails, there is no spare; who writes meets the reason himself."""
+        """Without room for it, or on a disk that fails, there is no spare; who writes meets the reason himself. But a
+        sync that failed may be the only one that says so."""
         try:
             file = self._disk.open(self._name, create=True)
         except OSError:
@@ -201,10 +210,14 @@ class SpareFile:
             zeroes = bytes(min(self._size_bytes, SPARE_WRITE_BYTES))
             for position in range(0, self._size_bytes, len(zeroes)):
                 file.write((zeroes,), position, len(zeroes))
-            file.sync()
-        except OSError:
+            with syncing():
+                file.sync()
+        except OSError as error:
             file.close()
-            self._disk.remove(self._name)
+            if isinstance(error, SyncFailed):
+                self.failure = error
+            else:
+                self._disk.remove(self._name)
             return
         self.made = JournalFile(self._name, file, is_new=True)
 

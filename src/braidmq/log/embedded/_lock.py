@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from braidmq.log.embedded._disk import Disk
+from braidmq.log.embedded._disk import Disk, make_folder
 from braidmq.log.embedded._frames import SALT_BYTES
 from braidmq.model.errors import DamagedLog, DataFolderInUse
 from braidmq.records import checksum
@@ -20,8 +20,8 @@ class FolderLock:
     """Held until `release` or the end of the process, whichever way that comes."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises DataFolderInUse, naming the owner."""
-        folder.mkdir(parents=True, exist_ok=True, mode=0o750)
+        """Raises DataFolderInUse, naming the owner, and OSError."""
+        make_folder(folder)
         path = folder / "lock"
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
         try:
@@ -32,6 +32,9 @@ class FolderLock:
             raise DataFolderInUse(
                 f"the data folder {folder} is in use by {owner}; stop that process or choose another folder"
             ) from None
+        except BaseException:
+            os.close(self._descriptor)
+            raise
         owner = f"process {os.getpid()} on {socket.gethostname()} since {time.strftime('%Y-%m-%d %H:%M:%S')}\n"
         with contextlib.suppress(OSError):
             # On a full disk the owner stays unnamed; the lock holds all the same.

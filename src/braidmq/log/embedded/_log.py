@@ -1,6 +1,7 @@
 """The embedded log as the rest of the house sees it. Hot path: `append` and `read_now` run for every request."""
 
 import asyncio
+import contextlib
 import os
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -21,12 +22,13 @@ from braidmq.log.embedded._checkpoint import (
     begin_edit,
     finish_checkpoint,
 )
-from braidmq.log.embedded._compaction import begin_compaction, finish_compaction
+from braidmq.log.embedded._compaction import GivenUp, begin_compaction, finish_compaction, give_up
 from braidmq.log.embedded._disk import Disk, RealDisk
 from braidmq.log.embedded._engine import Engine
 from braidmq.log.embedded._flush import FlushJob
 from braidmq.log.embedded._frames import FrameFormat
-from braidmq.log.embedded._health import is_full
+from braidmq.log.embedded._health import is_full, is_out_of_files
+from braidmq.log.embedded._journal import SpareFile
 from braidmq.log.embedded._lock import FolderLock, read_salt
 from braidmq.log.embedded._manifest import TopicDeleted, TopicEdit
 from braidmq.log.embedded._options import LogOptions, LogStatistics
@@ -56,6 +58,7 @@ from braidmq.model.errors import (
     OffsetOutOfRange,
     StorageFailed,
     StorageFull,
+    TooManyFiles,
     UnknownPartition,
 )
 from braidmq.records import Batch
@@ -80,6 +83,9 @@ checkpoint goes on all the same: there are writers whom no disk keeps up with.""
 SYNC_WORTH_BYTES = 256 * 1024
 """How much should have been written for each segment that a checkpoint syncs."""
 
+FILES_AGAIN_S = 0.1
+"""How long it takes to try again what found too many files open."""
+
 T = TypeVar("T")
 _logger = get_logger(__name__)
 
@@ -94,6 +100,14 @@ def _ignore(_: BraidError) -> None:
 
 def _ignore_held(_: Mapping[int, int]) -> None:
     """Who wants to know asks for `held_bytes`."""
+
+
+def _deleted(number: int) -> UnknownPartition:
+    return UnknownPartition(f"partition number {number} was deleted")
+
+
+class _SegmentGone(Exception):
+    """The partition does not have the segment any more that was to be read."""
 
 
 class EmbeddedLog:
@@ -152,19 +166,20 @@ class EmbeddedLog:
     ) -> "EmbeddedLog":
         """Lock the folder, recover what is in it, and begin. `on_held` hears after each maintenance what it held back,
         as `held_bytes` says. Raises DataFolderInUse, DamagedLog, StorageFull, StorageFailed."""
-        lock = FolderLock(folder)
+        lock: FolderLock | None = None
         try:
+            lock = FolderLock(folder)
             engine, recovery = await asyncio.to_thread(
                 _open_engine, disk or RealDisk(folder), options or LogOptions(), clock
             )
-        except OSError as error:
-            lock.release()
+        except BaseException as error:
+            if lock is not None:
+                lock.release()
+            if not isinstance(error, OSError):
+                raise
             if is_full(error):
                 raise StorageFull(f"the log in {folder} cannot be opened: the disk is full; make room first") from error
             raise StorageFailed(f"the log in {folder} cannot be opened: {error}") from error
-        except BaseException:
-            lock.release()
-            raise
         return cls(engine, lock, recovery, on_failure, on_held)
 
     # Appending.
@@ -202,9 +217,13 @@ class EmbeddedLog:
             self._begin_flush()
         if (spare := engine.begin_spare()) is not None:
             making = self._loop.run_in_executor(self._readers, spare.run)
-            making.add_done_callback(lambda _: engine.finish_spare(spare))
+            making.add_done_callback(lambda _: self._finish_spare(spare))
         if engine.failure is not None:
             self._tell_failure()
+
+    def _finish_spare(self, spare: SpareFile) -> None:
+        self._engine.finish_spare(spare)
+        self._tell_failure()
 
     def _must_wait(self) -> bool:
         """Whether the disk is so far behind that no more can be taken; begins what brings it forward."""
@@ -260,12 +279,23 @@ class EmbeddedLog:
             del item, job  # partitions of it may be deleted before the next one comes
 
     def _flushed(self, job: FlushJob, everything: bool, broken: Exception | None) -> None:
-        self._flushing = False
-        self._flush_idle.set()
         if broken is not None:
             self._engine.fail(broken, "the segments")
         self._finish_flush(job, everything)
-        self._commit()
+        if job.error is not None and is_out_of_files(job.error):
+            self._loop.call_later(FILES_AGAIN_S, self._flush_again)
+        else:
+            self._end_flush()
+            self._commit()
+
+    def _end_flush(self) -> None:
+        self._flushing = False
+        self._flush_idle.set()
+
+    def _flush_again(self) -> None:
+        """After what waits for the flush to be over: the log could not be closed if the next one came before that."""
+        self._end_flush()
+        self._loop.call_soon(self._commit)
 
     def _finish_flush(self, job: FlushJob, everything: bool) -> None:
         self._engine.finish_flush(job)
@@ -340,6 +370,8 @@ class EmbeddedLog:
                     steps.close()
                     return None
                 request = steps.send(got)
+        except _SegmentGone:
+            return None
         except StopIteration as stop:
             fetched: Fetched = stop.value
             self._engine.read_bytes += len(fetched.data)
@@ -359,31 +391,44 @@ class EmbeddedLog:
         return Got(data, from_disk=False)
 
     async def read(self, number: int, offset: int, bytes_max: int, *, committed: bool = False) -> Fetched:
-        partition = self._partition(number)
-        fetched = await self._drive(read_steps(self._engine.disk, partition, offset, bytes_max, committed))
+        disk = self._engine.disk
+        fetched = await self._drive(number, lambda kept: read_steps(disk, kept, offset, bytes_max, committed))
         self._engine.read_bytes += len(fetched.data)
         return fetched
 
     async def offset_for_time(self, number: int, timestamp_ms: int) -> TimedOffset | None:
-        return await self._drive(time_steps(self._engine.disk, self._partition(number), timestamp_ms))
+        return await self._drive(number, lambda kept: time_steps(self._engine.disk, kept, timestamp_ms))
 
     async def latest_record(self, number: int) -> TimedOffset | None:
-        return await self._drive(latest_steps(self._engine.disk, self._partition(number)))
+        return await self._drive(number, lambda kept: latest_steps(self._engine.disk, kept))
 
     def producers(self, number: int) -> Sequence[ProducerState]:
         producers = self._partition(number).producers
         return () if producers is None else producers.states()
 
-    async def _drive(self, steps: Generator[Request, Answer, T]) -> T:
+    async def _drive(self, number: int, begin: Callable[[PartitionLog], Generator[Request, Answer, T]]) -> T:
+        """To the end; from the beginning where what was to be read went meanwhile, by retention or by a compaction."""
+        while True:
+            partition = self._partition(number)
+            with contextlib.suppress(_SegmentGone):
+                return await self._walk(partition, begin(partition))
+
+    async def _walk(self, partition: PartitionLog, steps: Generator[Request, Answer, T]) -> T:
         try:
             request = next(steps)
             while True:
-                request = steps.send(self._get_now(request) or await self._get(request))
+                answer: Answer | None = self._get_now(request)
+                if answer is None:
+                    answer = await self._get(request)
+                    if self._engine.partitions.get(partition.number) is not partition:
+                        raise _deleted(partition.number)
+                request = steps.send(answer)
         except StopIteration as stop:
             result: T = stop.value
             return result
 
     async def _get(self, request: Request) -> Answer:
+        self._check_open()
         segment = request.segment
         segment.pins += 1
         try:
@@ -397,11 +442,21 @@ class EmbeddedLog:
         finally:
             segment.pins -= 1
 
-    def _unreadable(self, request: Request, error: OSError) -> DamagedLog:
-        """What the disk does not give is as good as damaged: the reader is told where, and others go on."""
+    def _unreadable(self, request: Request, error: OSError) -> Exception:
+        """What the disk does not give is as good as damaged: the reader is told where, and others go on. But a file may
+        be gone because nobody needs it any more."""
+        segment = request.segment
+        partition = self._engine.partitions.get(segment.number)
+        if partition is None:
+            return _deleted(segment.number)
+        if segment not in partition.segments:
+            partition.hints = None  # one may lead there, of a read that was under way when it went
+            return _SegmentGone()
+        if is_out_of_files(error):
+            self._engine.files.make_room()
+            return TooManyFiles()
         position = request.position if isinstance(request, ReadBytes) else 0
-        path = self._engine.disk.describe(request.segment.name)
-        return damaged(path, position, request.segment.base_offset, str(error))
+        return damaged(self._engine.disk.describe(segment.name), position, segment.base_offset, str(error))
 
     def watch(self, numbers: Iterable[int], on_data: Callable[[int], None]) -> PartitionWatch:
         known = [self._partition(number).number for number in numbers]
@@ -550,7 +605,7 @@ class EmbeddedLog:
         if self._engine.commit_turn():
             self._request_sync()
         if not self._engine.flush_now():
-            raise StorageFull()
+            raise self._engine.cannot_flush()
         return begin_checkpoint(self._engine, clean=clean)
 
     async def _run_checkpoint(
@@ -589,6 +644,9 @@ class EmbeddedLog:
         if not self._engine.closed:
             self._commit()  # tails that were due meanwhile are flushed, and turns go on that waited for that
         if error is not None:
+            if is_out_of_files(error):
+                await asyncio.sleep(FILES_AGAIN_S)
+                raise TooManyFiles() from error
             raise self._engine.failure or StorageFull() from error
 
     async def _write_out(self) -> None:
@@ -635,9 +693,9 @@ class EmbeddedLog:
         apply_retention(engine)
         self._on_held(engine.held_bytes)
         for partition in list(engine.partitions.values()):
-            if partition.policy.compact and engine.failure is None:
+            if partition.policy.compact and engine.failure is None and not engine.closing:
                 await self._compact(partition)
-        if self._engine.has_unsaved():
+        if self._engine.has_unsaved() and not engine.closing:
             await self._checkpoint()
 
     async def _compact(self, partition: PartitionLog) -> None:
@@ -646,11 +704,17 @@ class EmbeddedLog:
             return
         try:
             await self._loop.run_in_executor(self._readers, job.run)
-        except (OSError, DamagedLog) as error:
-            _logger.warning("compaction did not finish", partition=partition.number, error=str(error))
-            job.abandon()
+        except (OSError, DamagedLog, GivenUp) as error:
+            if not isinstance(error, GivenUp):
+                _logger.warning("compaction did not finish", partition=partition.number, error=str(error))
+            give_up(self._engine, job, error)
+            self._tell_failure()
             return
-        finish_compaction(self._engine, partition, job)
+        if self._engine.closed:
+            # The last checkpoint knows nothing of it.
+            job.abandon()
+        else:
+            finish_compaction(self._engine, partition, job)
 
     # The end.
 
@@ -661,6 +725,7 @@ class EmbeddedLog:
     async def close(self) -> None:
         if self._engine.closed:
             return
+        self._engine.closing = True
         self._tick_handle.cancel()
         if self._maintenance_task is not None:
             await asyncio.wait([self._maintenance_task])
@@ -681,12 +746,13 @@ class EmbeddedLog:
         self._engine.files.close_all()
         self._engine.journal.close()
         self._engine.manifest.close()
+        self._engine.disk.close()
         self._lock.release()
 
     async def _close_clean(self) -> None:
         try:
             await self._checkpoint(clean=True)
-        except StorageFull:
+        except (StorageFull, TooManyFiles):
             _logger.warning("no room for the last checkpoint; the next start recovers from the journal")
         except StorageFailed:
             _logger.warning("no last checkpoint, since the disk failed; the next start reads it again")
@@ -724,11 +790,16 @@ class EmbeddedLog:
 
 
 def _open_engine(disk: Disk, options: LogOptions, clock: Callable[[], int]) -> tuple[Engine, Recovery]:
-    engine = Engine(disk, FrameFormat(read_salt(disk, os.urandom)), options, clock)
+    try:
+        engine = Engine(disk, FrameFormat(read_salt(disk, os.urandom)), options, clock)
+    except BaseException:
+        disk.close()
+        raise
     try:
         return engine, recover(engine)
     except BaseException:
         engine.files.close_all()
         engine.journal.close()
         engine.manifest.close()
+        disk.close()
         raise

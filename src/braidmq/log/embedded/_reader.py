@@ -330,8 +330,9 @@ def _first_from(
     disk: Disk, partition: PartitionLog, segment: Segment, timestamp_ms: int
 ) -> Generator[Request, Answer, TimedOffset | None]:
     """The first record from this segment on that is not older."""
-    offset = max(partition.start_offset, (yield from _offset_before_time(segment, timestamp_ms)))
-    while offset < partition.visible_offset:
+    offset = yield from _offset_before_time(segment, timestamp_ms)
+    # The start may move on with every wait for the disk.
+    while (offset := max(offset, partition.start_offset)) < partition.visible_offset:
         fetched = yield from read_steps(disk, partition, offset, TIME_SCAN_BYTES, committed=False)
         if not fetched.data:
             break
@@ -363,9 +364,9 @@ def _latest_within(
     disk: Disk, partition: PartitionLog, segment: Segment
 ) -> Generator[Request, Answer, TimedOffset | None]:
     latest: TimedOffset | None = None
-    offset = max(partition.start_offset, segment.base_offset)
+    offset = segment.base_offset
     end_offset = partition.visible_offset if segment is partition.segments[-1] else segment.end_offset
-    while offset < min(end_offset, partition.visible_offset):
+    while (offset := max(offset, partition.start_offset)) < min(end_offset, partition.visible_offset):
         fetched = yield from read_steps(disk, partition, offset, TIME_SCAN_BYTES, committed=False)
         if not fetched.data:
             break

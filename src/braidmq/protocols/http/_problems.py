@@ -87,7 +87,13 @@ _STATUS_OF: Mapping[HTTPStatus, tuple[type[BraidError], ...]] = {
         model.TooManyLiteSubscriptions,
     ),
     HTTPStatus.INTERNAL_SERVER_ERROR: (model.DamagedLog,),
-    HTTPStatus.SERVICE_UNAVAILABLE: (model.StorageFailed, model.LogClosed, model.StoreFailed, model.HistoryFailed),
+    HTTPStatus.SERVICE_UNAVAILABLE: (
+        model.StorageFailed,
+        model.TooManyFiles,
+        model.LogClosed,
+        model.StoreFailed,
+        model.HistoryFailed,
+    ),
     HTTPStatus.GATEWAY_TIMEOUT: (model.MemberSilent,),
     HTTPStatus.INSUFFICIENT_STORAGE: (model.StorageFull,),
 }

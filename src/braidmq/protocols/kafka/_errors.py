@@ -47,6 +47,7 @@ _CODES: Mapping[type[BraidError], ErrorCode] = {
     errors.StoreFull: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     errors.StorageFull: ErrorCode.KAFKA_STORAGE_ERROR,
     errors.StorageFailed: ErrorCode.KAFKA_STORAGE_ERROR,
+    errors.TooManyFiles: ErrorCode.KAFKA_STORAGE_ERROR,
     errors.LogClosed: ErrorCode.NOT_LEADER_OR_FOLLOWER,
     errors.DamagedLog: ErrorCode.KAFKA_STORAGE_ERROR,
     InvalidResource: ErrorCode.INVALID_REQUEST,
@@ -82,7 +83,7 @@ def error_code(error: BraidError) -> ErrorCode:
     return ErrorCode.UNKNOWN_SERVER_ERROR
 
 
-_UNAVAILABLE = (errors.StoreFailed, errors.StorageFull, errors.StorageFailed, errors.LogClosed)
+_UNAVAILABLE = (errors.StoreFailed, errors.StorageFull, errors.StorageFailed, errors.TooManyFiles, errors.LogClosed)
 
 
 def group_error_code(error: BraidError) -> ErrorCode:

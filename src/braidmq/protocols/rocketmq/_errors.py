@@ -40,7 +40,7 @@ _CODES: Final[tuple[tuple[tuple[type[BraidError], ...], ResponseCode], ...]] = (
         ResponseCode.INVALID_PARAMETER,
     ),
     (
-        (errors.StorageFull, errors.StorageFailed, errors.LogClosed, errors.StoreFailed),
+        (errors.StorageFull, errors.StorageFailed, errors.TooManyFiles, errors.LogClosed, errors.StoreFailed),
         ResponseCode.SERVICE_NOT_AVAILABLE,
     ),
     ((MalformedHeader, MalformedBody), ResponseCode.SYSTEM_ERROR),

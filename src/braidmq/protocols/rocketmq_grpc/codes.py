@@ -200,7 +200,10 @@ _CODES: Final[tuple[tuple[tuple[type[BraidError], ...], Code], ...]] = (
         ),
         Code.BAD_REQUEST,
     ),
-    ((errors.StorageFull, errors.StorageFailed, errors.LogClosed, errors.StoreFailed), Code.HA_NOT_AVAILABLE),
+    (
+        (errors.StorageFull, errors.StorageFailed, errors.TooManyFiles, errors.LogClosed, errors.StoreFailed),
+        Code.HA_NOT_AVAILABLE,
+    ),
 )
 
 
