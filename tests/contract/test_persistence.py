@@ -56,6 +56,18 @@ async def test_producers_survive(persistent: LogUnderTest) -> None:
     assert (await persistent.append(number, sent(b"d", sequence=3, epoch=1))).base_offset == 3
 
 
+async def test_the_last_five_batches_of_a_producer_survive(persistent: LogUnderTest) -> None:
+    """Any of them may be the one whose answer the producer never saw."""
+    number = await persistent.make_partition()
+    batches = [sent(b"%d" % sequence, sequence=sequence) for sequence in range(7)]
+    appended = [await persistent.append(number, batch) for batch in batches]
+    await persistent.reopen()
+    for batch, first in list(zip(batches, appended, strict=True))[-5:]:
+        assert await persistent.append(number, batch) == first._replace(duplicate=True)
+    assert await persistent.values(number) == [b"%d" % sequence for sequence in range(7)]
+    assert not (await persistent.append(number, sent(b"7", sequence=7))).duplicate
+
+
 async def test_an_open_transaction_survives(persistent: LogUnderTest) -> None:
     number = await persistent.make_partition()
     await persistent.append_each(number, b"before")

@@ -108,7 +108,7 @@ class Log(Protocol):
         """Store one checked batch for each (number, batch); the answers come in the same order, when all are kept.
 
         An answer may be: UnknownPartition, OutOfOrderSequence, InvalidProducerEpoch, InvalidTransactionState,
-        StorageFull, StorageFailed, LogClosed.
+        StorageFull, TooManyFiles, StorageFailed, LogClosed.
         """
         ...
 
@@ -137,7 +137,7 @@ class Log(Protocol):
         """Whole batches from the one that holds `offset`, at most `bytes_max` but at least one; empty at the end.
 
         With `committed`, nothing behind the stable offset, and the transactions to skip. Raises UnknownPartition,
-        OffsetOutOfRange, DamagedLog.
+        OffsetOutOfRange, DamagedLog, TooManyFiles.
         """
         ...
 
