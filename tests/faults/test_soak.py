@@ -134,6 +134,8 @@ async def read_kafka(node: RunningNode, ledger: Ledger) -> None:
         while True:
             for messages in (await consumer.getmany(timeout_ms=500)).values():
                 ledger.seen.update(message.value for message in messages)
+            # What is committed has been seen: all of it, since a commit is for all partitions.
+            with contextlib.suppress(KafkaError, TimeoutError):  # what is not committed is read once more
                 await asyncio.wait_for(consumer.commit(), COMMIT_LIMIT_S)
     finally:
         await consumer.stop()
@@ -158,11 +160,11 @@ async def api(node: RunningNode) -> AsyncIterator[httpx.AsyncClient]:
 
 
 @contextlib.asynccontextmanager
-async def under_way(*works: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+async def under_way(*works: Coroutine[Any, Any, None]) -> AsyncIterator[list["asyncio.Task[None]"]]:
     """Ended with the block. They may end before, when their node goes away, but not for any other reason."""
     tasks = [asyncio.create_task(work) for work in works]
     try:
-        yield
+        yield tasks
     finally:
         for task in tasks:
             task.cancel()
@@ -173,10 +175,10 @@ async def under_way(*works: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
     assert others == []
 
 
-async def until(condition: Callable[[], bool], why: str) -> None:
+async def until(condition: Callable[[], bool], why: Callable[[], str]) -> None:
     deadline = time.monotonic() + LIMIT_S
     while not condition():
-        assert time.monotonic() < deadline, why
+        assert time.monotonic() < deadline, why()
         await asyncio.sleep(0.1)
 
 
@@ -215,16 +217,18 @@ async def live(node: RunningNode, ledger: Ledger, end: signal.Signals) -> Watch:
     """A life under load: cut off in the middle of it, or stopped when its readers have come to the end."""
     watch = Watch(node.process.pid)
     kept_before = len(ledger.kept)
-    async with under_way(read_kafka(node, ledger), take_http(node, ledger), watch.look()):
-        async with under_way(write_kafka(node, ledger), write_rocketmq(node, ledger), write_http(node, ledger)):
-            until_s = time.monotonic() + LIFE_S
-            await until(lambda: time.monotonic() > until_s, "a life is shorter than the limit")
+    async with under_way(read_kafka(node, ledger), take_http(node, ledger), watch.look()) as readers:
+        async with under_way(
+            write_kafka(node, ledger), write_rocketmq(node, ledger), write_http(node, ledger)
+        ) as writers:
+            await asyncio.wait([*readers, *writers], timeout=LIFE_S, return_when=asyncio.FIRST_COMPLETED)
+            assert [task for task in (*readers, *writers) if task.done()] == []
             if end is signal.SIGKILL:
                 await asyncio.to_thread(node.stop, end)
         if end is not signal.SIGKILL:
-            await until(lambda: ledger.lag == 0, f"the group was {ledger.lag} messages behind, and stayed so")
+            await until(lambda: ledger.lag == 0, lambda: f"the group is {ledger.lag} messages behind: {readers}")
             by_http = {body for body in ledger.kept if body.startswith(HTTP.encode())}
-            await until(lambda: by_http <= ledger.taken, "the HTTP group did not come to the end")
+            await until(lambda: by_http <= ledger.taken, lambda: f"of HTTP: {len(by_http - ledger.taken)}: {readers}")
             await asyncio.to_thread(node.stop, end)
             assert node.process.returncode == 0, node.err
     assert len(ledger.kept) > kept_before + LIFE_S * 10, "there was a load"
