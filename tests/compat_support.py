@@ -1,6 +1,8 @@
 """What tests with other people's programs share."""
 
 import os
+import subprocess
+import threading
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -33,3 +35,32 @@ def fetched(fetch: Callable[[], str]) -> str:
 def jars(name: str, *coordinates: str) -> str:
     """A classpath by coordinates, with all that they need."""
     return fetched(lambda: fetch_jars(name, [*coordinates, LOGGING]))
+
+
+class Listening:
+    """A program of consumers that says what they get, "GOT GROUP QUEUE BODY" for each message, until it is killed."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(command, stdout=pipe, stderr=subprocess.DEVNULL, text=True)
+        self._lines: list[str] = []
+        self._reading = threading.Thread(target=self._read)
+        self._reading.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.append(line.strip())
+
+    def got(self, group: str) -> list[tuple[int, str]]:
+        """Queues and bodies, in the order of their coming."""
+        words = [line.split(maxsplit=3) for line in list(self._lines) if line.startswith(f"GOT {group} ")]
+        return [(int(queue), body) for _, _, queue, body in words]
+
+    def kill(self) -> None:
+        """As when its machine loses power: it says nothing to anybody."""
+        self._process.kill()
+        self._reading.join()
+        self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()

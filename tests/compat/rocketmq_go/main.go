@@ -1,5 +1,6 @@
 // What the Go client can do, after the manner of its examples:
-// trials NAMESRV BROKER PREFIX [NAME,NAME…], write NAMESRV TOPIC NAME COUNT TEXT, or read NAMESRV GROUP COUNT TOPIC….
+// trials NAMESRV BROKER PREFIX [NAME,NAME…], write NAMESRV TOPIC NAME COUNT TEXT, read NAMESRV GROUP COUNT TOPIC…,
+// or listen NAMESRV TOPIC TIME GROUP=WHERE….
 package main
 
 import (
@@ -40,6 +41,8 @@ func main() {
 		write(nameServer, more[0], more[1], number(more[2]), more[3])
 	case "read":
 		read(nameServer, more[0], number(more[1]), more[2:])
+	case "listen":
+		listen(nameServer, more[0], more[1], more[2:])
 	}
 }
 

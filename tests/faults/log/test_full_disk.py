@@ -24,6 +24,7 @@ from braidmq.log.embedded._frames import SALT_BYTES, FrameFormat
 from braidmq.model import BraidError
 from braidmq.model.errors import StorageFull
 from braidmq.records import Batch
+from faults.foreigner import Foreigner
 from faults.log.batches import body, of_producer, split_served, topic
 from faults.log.disks import Call, FaultyDisk, MemoryDisk
 
@@ -47,34 +48,6 @@ def options(flush: Flush) -> LogOptions:
         journal_file_bytes=128 * KIB,
         checkpoint_interval_s=60,
     )
-
-
-class Foreigner:
-    """Somebody else's file that takes all the room there is."""
-
-    def __init__(self, disk: Path) -> None:
-        self._path = disk / "foreign"
-
-    def fill(self) -> None:
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        try:
-            for size in (64 * KIB, 4 * KIB, 1):
-                while _takes(descriptor, size):
-                    pass
-        finally:
-            os.close(descriptor)
-
-    def leave(self) -> None:
-        self._path.unlink(missing_ok=True)
-
-
-def _takes(descriptor: int, size: int) -> bool:
-    try:
-        return os.write(descriptor, bytes(size)) > 0
-    except OSError as error:
-        if error.errno != errno.ENOSPC:
-            raise
-        return False
 
 
 class Writer:

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from braidmq.protocols.rocketmq.codec import Command, RequestCode, StoredMessage
-from braidmq.protocols.rocketmq.codec.bodies import MessageQueue
+from braidmq.protocols.rocketmq.codec import Command, RequestCode, StoredMessage, decode_body
+from braidmq.protocols.rocketmq.codec.bodies import GetConsumerListByGroupResponseBody, MessageQueue
+from braidmq.protocols.rocketmq.codec.messages import decode_messages
 from faults.rocketmq.mortal_broker import QUEUES, TOPIC
 from kafka_support import until
 from rocketmq_peer import COMMIT, ROLLBACK, Peer, connected, ending, eventually, unique_id
@@ -247,7 +248,9 @@ async def live_and_die(folder: Path, lives: int, work: Work, workers: int) -> No
             await one.kill()
             for task in tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            for outcome in await asyncio.gather(*tasks, return_exceptions=True):
+                if isinstance(outcome, AssertionError):
+                    raise outcome
 
 
 @pytest.mark.parametrize("lives", [2, pytest.param(12, marks=[pytest.mark.slow, pytest.mark.timeout(600)])])
@@ -360,3 +363,67 @@ async def test_ordered_consumption_goes_on_where_it_was_acknowledged(tmp_path: P
     assert 0 <= again <= lives, "only the message that was in hand at a kill comes again"
     steps = [after - before for before, after in itertools.pairwise(seen)]
     assert all(step in (0, 1) for step in steps), "never back, but for that one"
+
+
+@pytest.mark.parametrize("lives", [2, pytest.param(10, marks=[pytest.mark.slow, pytest.mark.timeout(600)])])
+async def test_members_that_work_in_order_go_on_with_their_own_queues_when_the_broker_comes_back(
+    tmp_path: Path, lives: int
+) -> None:
+    """They do not end with the broker: they trust their locks for a while, and ask for them again when they have seen
+    that their group is as before. So nobody comes between."""
+    shares = {"client-0": [0, 1], "client-1": [2, 3]}
+    queues = [MessageQueue(TOPIC, "mortal", number) for number in range(QUEUES)]
+    keys, count = [f"key-{number}" for number in range(8)], 100 * lives
+    seen: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    next_offset = dict.fromkeys(range(QUEUES), 0)
+    locked: dict[int, set[str]] = defaultdict(set)
+
+    async with life(tmp_path) as one:
+        peer = await one.connect()
+        for number in range(count):
+            names = [{"UNIQ_KEY": f"{key}:{number}", "__SHARDINGKEY": key} for key in keys]
+            await asyncio.gather(*(peer.publish(TOPIC, b"x", queue_id=-1, properties=each) for each in names))
+        ends = {number: len(await peer.messages(TOPIC, queue_id=number)) for number in range(QUEUES)}
+    assert sum(ends.values()) == len(keys) * count
+
+    async def divide(peer: Peer, me: str, turn: int) -> None:
+        """Lock the share of a member when all are there. When both have theirs, neither gets the other's."""
+        answer = await peer.request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": GROUP})
+        if sorted(decode_body(GetConsumerListByGroupResponseBody, answer.body).consumer_id_list) == sorted(shares):
+            wanted = shares[me] if len(locked[turn]) < len(shares) else range(QUEUES)
+            assert await peer.lock(GROUP, me, *(queues[number] for number in wanted)) == shares[me]
+            locked[turn].add(me)
+
+    async def step(peer: Peer, me: str, number: int) -> None:
+        place: dict[str, object] = {"consumerGroup": GROUP, "topic": TOPIC, "queueId": number}
+        pulled = await peer.read(TOPIC, next_offset[number], consumerGroup=GROUP, queueId=number, maxMsgNums=1)
+        (message,) = decode_messages(pulled.body)
+        key, _, nth = unique_id(message).partition(":")
+        seen[key].append((me, int(nth)))
+        next_offset[number] = int(pulled.fields["nextBeginOffset"])
+        commit = place | {"commitOffset": next_offset[number]}
+        assert (await peer.request(RequestCode.UPDATE_CONSUMER_OFFSET, commit)).code == 0
+
+    async def consume(peer: Peer, worker: int) -> None:
+        turn, nth = divmod(worker, len(shares))
+        me = f"client-{nth}"
+        await peer.beat(me, group=GROUP, topics={TOPIC: "*"})
+        while left := [number for number in shares[me] if next_offset[number] < ends[number]]:
+            await divide(peer, me, turn)
+            if any(me in each for each in locked.values()):
+                for number in left:
+                    await step(peer, me, number)
+
+    await live_and_die(tmp_path, lives, consume, workers=len(shares))
+    async with life(tmp_path) as one:
+        peers = [await one.connect() for _ in shares]
+        last = [consume(peer, lives * len(shares) + nth) for nth, peer in enumerate(peers)]
+        await asyncio.wait_for(asyncio.gather(*last), 60)
+        for number, end in ends.items():
+            place = {"consumerGroup": GROUP, "topic": TOPIC, "queueId": number}
+            answer = await peers[0].request(RequestCode.QUERY_CONSUMER_OFFSET, place)
+            assert answer.fields["offset"] == str(end)
+    for key in keys:
+        assert [number for _, number in seen[key]] == list(range(count)), "each once and in order"
+        assert len({member for member, _ in seen[key]}) == 1, "a key stays with its member"
+    assert any(locked[turn] == set(shares) for turn in range(1, lives + 1)), "both had theirs again after a kill"

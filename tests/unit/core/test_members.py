@@ -1,8 +1,13 @@
 """Who is connected: all see the same list and hear when it changes; the silent go; disagreement is noticed."""
 
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import pytest
 
 from braidmq.core.members import SILENT_MAX_MS, Interest, Member, Members
+from braidmq.logger import FACTS
 from braidmq.model import FilterKind
 from groups_support import FakeClock
 
@@ -46,6 +51,22 @@ def desk() -> Desk:
 
 def tag(expression: str, version: int = 0) -> Interest:
     return Interest(FilterKind.TAG, expression, version)
+
+
+Lines = Callable[[], list[tuple[str, str, dict[str, Any]]]]
+
+
+@pytest.fixture
+def lines(caplog: pytest.LogCaptureFixture) -> Iterator[Lines]:
+    """What operators were told since they were last asked: how grave, what, and of what."""
+
+    def taken() -> list[tuple[str, str, dict[str, Any]]]:
+        found = [(each.levelname, each.getMessage(), getattr(each, FACTS)) for each in caplog.records]
+        caplog.clear()
+        return found
+
+    with caplog.at_level(logging.INFO, logger="braidmq.core.members"):
+        yield taken
 
 
 # Notices.
@@ -228,6 +249,39 @@ async def test_a_difference_ends_with_the_silent(desk: Desk) -> None:
     await desk.clock.advance(1)
     desk.members.expire()
     assert desk.members.differences() == []
+
+
+def test_operators_are_warned_once_of_a_difference_and_hear_when_it_is_over(desk: Desk, lines: Lines) -> None:
+    desk.join("a", orders=tag("x", 1), bills=ALL)
+    b = desk.join("b", orders=tag("y", 1), bills=ALL)
+    ((level, event, facts),) = lines()
+    assert (level, event) == (
+        "WARNING",
+        "members of a group do not want the same; messages of this topic are lost for them",
+    )
+    assert facts == {"group": GROUP, "topic": "orders", "wishes": {"tag x": ["a"], "tag y": ["b"]}}
+    desk.join("b", b, orders=tag("y", 2), bills=ALL)
+    desk.join("b", b, orders=tag("y", 2), bills=tag("z"))
+    assert [facts["topic"] for *_, facts in lines()] == ["bills"], "nothing new of the other"
+    desk.join("b", b, orders=tag("y", 2), bills=ALL)
+    assert [(level, facts["topic"]) for level, _, facts in lines()] == [("INFO", "bills")]
+    desk.members.lost(b)
+    ((level, event, facts),) = lines()
+    assert (level, event) == ("INFO", "members of a group agree again")
+    assert facts == {"group": GROUP, "topic": "orders"}
+
+
+def test_operators_are_warned_again_when_others_are_at_odds_or_when_it_begins_anew(desk: Desk, lines: Lines) -> None:
+    desk.join("a", orders=tag("x"))
+    desk.join("b", orders=tag("y"))
+    lines()
+    c = desk.join("c", orders=tag("y"))
+    ((level, _, facts),) = lines()
+    assert (level, facts["wishes"]) == ("WARNING", {"tag x": ["a"], "tag y": ["b", "c"]})
+    desk.members.remove("a", consumer_group=GROUP)
+    assert [level for level, *_ in lines()] == ["INFO"]
+    desk.join("c", c, orders=tag("x"))
+    assert [level for level, *_ in lines()] == ["WARNING"]
 
 
 def test_figures_tell_members_and_differences(desk: Desk) -> None:

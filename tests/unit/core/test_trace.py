@@ -12,6 +12,7 @@ from braidmq.core.delivery import pack
 from braidmq.core.group_offsets import GroupOffsets, ResetBoard, Target
 from braidmq.core.halves import HalfLimits
 from braidmq.core.retry import Retries
+from braidmq.core.timers import Taken
 from braidmq.core.trace import Stored, Timelines, Trace
 from braidmq.core.trace._trace import EVENTS_MAX, IDLE_MS, KEEP_MS, LOT, LOT_MESSAGES_MAX, RANGES_MAX, REMOVE_MIN
 from braidmq.log import GroupOffset
@@ -450,6 +451,41 @@ async def test_the_life_of_a_message_that_dies_is_told_across_its_copies(place: 
         (Kind.DEAD_LETTERED, f"%DLQ%{GROUP}", 2),
     ]
     assert Kind.RETRIED in await place.kinds("brought")
+
+
+async def test_what_brought_a_message_is_told_before_who_was_given_it_however_late_it_was_noted(
+    place: TracedPlace, orders: Topic
+) -> None:
+    (number, *_), came_ms = orders.partition_numbers, place.clock.now_ms()
+    await place.log.append([(number, batch_messages([Message.create(b"x", id="m", born_ms=came_ms)]))])
+    await place.clock.advance(1)
+    place.trace.note_range(Kind.DELIVERED, "g", number, 0, 1)
+    await place.clock.advance(3)
+    place.trace.note_lot(Kind.DUE, number, 0, ["m"])
+    place.trace.note(Kind.COMMITTED, "m", topic_id=orders.id, topic="orders", partition=0, offset=0)
+    await place.clock.advance(2000)
+    told = [(event.kind, event.at_ms - came_ms) for event in await place.timelines.timeline("m")]
+    assert told == [(Kind.COMMITTED, 0), (Kind.DUE, 0), (Kind.STORED, 0), (Kind.DELIVERED, 1)]
+
+
+async def test_what_was_sent_back_is_told_before_what_became_of_it_however_long_its_keeping_took(
+    place: TracedPlace, orders: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add = place.timers.add
+
+    async def add_slowly(topic: Topic, message: Message, due_ms: int) -> Taken:
+        taken = await add(topic, message, due_ms)
+        await place.clock.advance(20)
+        return taken
+
+    monkeypatch.setattr(place.timers, "add", add_slowly)
+    await place.log.append([(orders.partition_numbers[0], batch_messages([Message.create(b"x", id="m")]))])
+    await place.retries.send_back(GROUP, orders.partition_numbers[0], 0, delay_ms=1)
+    await place.retries.accept(GROUP, Message.create(b"y", id="brought"), attempts=1, delay_ms=1)
+    await place.clock.advance(2000)
+    for name in ("m", "brought"):
+        kinds = await place.kinds(name)
+        assert kinds[kinds.index(Kind.RETRIED) :][:2] == [Kind.RETRIED, Kind.DELAYED]
 
 
 async def test_places_that_the_asker_knows_are_looked_at_and_checked(place: TracedPlace, orders: Topic) -> None:

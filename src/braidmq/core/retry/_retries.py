@@ -134,6 +134,7 @@ class Retries:
     ) -> SentBack:
         """As `send_back`, of a message that the consumer brings itself; `attempts` is how often it was delivered in
         vain, this time with it."""
+        brought_ms = self._clock.now_ms()
         sent = await self._forward(instance, group, message, max(attempts, 0), delay_ms, attempts_max)
         self._counts["brought"] += 1
         if not sent.dead:
@@ -145,6 +146,7 @@ class Retries:
                 topic=topic.name,
                 group=group,
                 value=sent.attempt,
+                at_ms=brought_ms,
             )
         return sent
 
@@ -198,6 +200,7 @@ class Retries:
                 message = message.with_headers({ID_HEADER: origin_id or f"{number}-{offset}"})
             message = message.with_headers({RETRY_TOPIC_HEADER: topic.name, ORIGIN_ID_HEADER: origin_id or message.id})
         attempt = attempts + 1 if counted is None else counted
+        begun_ms = self._clock.now_ms()
         sent = await self._forward(topic.instance, group, message, attempt, delay_ms, attempts_max)
         self._counts["sent_back"] += 1
         if not sent.dead:
@@ -210,6 +213,7 @@ class Retries:
                 offset=offset,
                 group=group,
                 value=sent.attempt,
+                at_ms=begun_ms,
             )
         return sent
 

@@ -2,12 +2,16 @@
 
 A message may lie in several places: in its topic, in retry topics, among dead letters, and twice where a node died.
 Places are known from notes, and from whoever asks (a query has found them). For each, the log says whether it is still
-there, and ranges say who was given it. A message that came to its topic as an ended half says that itself.
+there, and ranges say who was given it. A message that came to its topic as an ended half says that itself. What brought
+it there is told with the time of its record, because it is noted only when the log has answered, and readers may have
+been given the message before.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 from uuid import UUID
+
+import msgspec
 
 from braidmq.core.lookup import message_at
 from braidmq.log import Log
@@ -33,6 +37,7 @@ PLACES_MAX: Final = 100
 
 _ORDER: Final = {kind: nth for nth, kind in enumerate(TraceKind)}
 _OF_HALVES: Final = frozenset({TraceKind.PREPARED, TraceKind.COMMITTED})
+_ARRIVALS: Final = frozenset({TraceKind.DUE, TraceKind.COMMITTED})
 _OF_COPIES: Final = (ATTEMPT_HEADER, RETRY_TOPIC_HEADER, DEAD_TOPIC_HEADER)
 
 
@@ -76,7 +81,7 @@ class Timelines:
         noted = {event.kind for event in events}
         for place in list(known)[:PLACES_MAX]:
             events += [event for event in await self._at(message_id, place) if event.kind not in noted & _OF_HALVES]
-        return in_order(events)
+        return in_order(_as_they_came(events))
 
     async def ids(self, key: str) -> list[str]:
         """The ids of messages with this key of which something was noted, the latest first: messages that are in no
@@ -112,6 +117,17 @@ class Timelines:
 def in_order(events: Sequence[TraceEvent]) -> list[TraceEvent]:
     """By time; what happened in the same millisecond, in the order in which it can have happened."""
     return sorted(events, key=lambda event: (event.at_ms, _ORDER[event.kind]))
+
+
+def _as_they_came(events: Sequence[TraceEvent]) -> list[TraceEvent]:
+    """With the time of its record for what brought a message to its place."""
+    came_ms = {_place(event): event.at_ms for event in events if event.kind is TraceKind.STORED}
+    return [
+        msgspec.structs.replace(event, at_ms=came_ms.get(_place(event), event.at_ms))
+        if event.kind in _ARRIVALS
+        else event
+        for event in events
+    ]
 
 
 def _place(event: TraceEvent) -> Stored | None:
