@@ -23,7 +23,7 @@ from braidmq.pipeline import archive, jobs
 from braidmq.pipeline._brokers import LATEST, admin_client, offsets_at, topics_at
 from braidmq.pipeline.archive import Retention
 from braidmq.pipeline.audit import audit
-from braidmq.pipeline.errors import InvalidOption, TopicMissing
+from braidmq.pipeline.errors import InvalidOption, TopicMissing, TopicRemade
 from braidmq.pipeline.jobs import Sources
 from braidmq.pipeline.status import JobState, JobStatus, write_status
 from braidmq.pipeline.tables import Compacted, FileDamaged, Table, TableError
@@ -84,6 +84,8 @@ class Driver:
         self._failures: dict[str, int] = {}
         self._due_s: dict[str, float] = dict.fromkeys(plan.jobs, 0.0)
         self._archived: list[str] = []
+        self._remade: dict[str, str] = {}
+        """Topics that are left out of the archive, and why."""
         self._archived_before = 0
         self._chores = ThreadPoolExecutor(1, thread_name_prefix="chores")
         self._chore: Future[str] | None = None
@@ -142,6 +144,8 @@ class Driver:
         query.awaitTermination()  # raises what ended it
         archive.refresh_marks(self._plan.archive_path, self._plan.bootstrap, kafka=self._plan.kafka)
         yield self._archived_rows() - before, total
+        if self._remade:
+            raise TopicRemade(f"{self._left_out()}; the other topics are archived")
 
     def _archived_rows(self) -> int:
         """How many offsets the archive covers. The table is asked, since of Spark's rows each is the work of a task."""
@@ -197,7 +201,7 @@ class Driver:
         except Exception as error:  # whatever Spark throws is shown, and ends this attempt only
             self._failed(name, now_s, error)
         else:
-            self._tell(name, state=JobState.RUNNING, detail="")
+            self._tell(name, state=JobState.RUNNING, detail=self._left_out() if name == "archive" else "")
 
     def _ask_cluster(self, now_s: float) -> None:
         """A cluster of Kafka's own does not tell how far groups are; it is asked."""
@@ -260,7 +264,17 @@ class Driver:
             self._due_s["archive"] = 0.0
 
     def _topics_to_archive(self) -> list[str]:
-        return sorted(set(self._plan.topics)) or sorted(archive.chosen_topics(self._plan.bootstrap, self._plan.kafka))
+        """Without those that were made anew. Raises TopicRemade where there are no others."""
+        plan = self._plan
+        wanted = sorted(set(plan.topics)) or sorted(archive.chosen_topics(plan.bootstrap, plan.kafka))
+        self._remade = archive.remade_topics(plan.archive_path, plan.bootstrap, wanted, plan.kafka)
+        if wanted and len(self._remade) == len(wanted):
+            raise TopicRemade(self._left_out())
+        return [topic for topic in wanted if topic not in self._remade]
+
+    def _left_out(self) -> str:
+        said = [f"{topic} is NOT archived: {why}" for topic, why in self._remade.items()]
+        return "; ".join(said)
 
     def _failed(self, name: str, now_s: float, error: Exception) -> None:
         if isinstance(error, InvalidOption):

@@ -196,7 +196,12 @@ class Writing:
                 (self.quarantine.path / file.path).unlink(missing_ok=True)
 
     def append(
-        self, messages: list[WriterCommitMessage | None], epoch: int, lineage: int | None, batch: int
+        self,
+        messages: list[WriterCommitMessage | None],
+        epoch: int,
+        lineage: int | None,
+        batch: int,
+        topic_ids: Mapping[str, str] | None = None,
     ) -> int | None:
         """The commit names the files of the quarantine; who is cut off before they are in it finds them there."""
         app = self.options.text("app")
@@ -209,6 +214,7 @@ class Writing:
             batch,
             lineage=lineage,
             holes=self.options.flag("holes"),
+            topic_ids=topic_ids,
             notes={"quarantined": msgspec.to_builtins(written.quarantined)} if written.quarantined else {},
         )
         if version is not None and self.quarantine is not None and written.quarantined:
@@ -279,7 +285,12 @@ class TableStreamWriter(DataSourceStreamArrowWriter):
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         options = self.writing.options
-        self.writing.append(messages, options.number("epoch"), options.number("lineage"), batchId)
+        topic_ids = self.topic_ids(Written.of_all(messages))
+        self.writing.append(messages, options.number("epoch"), options.number("lineage"), batchId, topic_ids)
+
+    def topic_ids(self, written: Written) -> Mapping[str, str]:  # noqa: ARG002
+        """Those of the topics that the batch was read from, where somebody asks for them."""
+        return {}
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
         self.writing.discard(messages)

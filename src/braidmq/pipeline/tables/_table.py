@@ -65,6 +65,8 @@ class State(msgspec.Struct):
     batch: int = -1
     """The last batch of the lineage; -1 before the first."""
     covered: Covered = msgspec.field(default_factory=Covered)
+    topic_ids: dict[str, str] = {}
+    """The id that the brokers gave each topic, where they give one: a topic made anew has another."""
 
 
 class LiveFile(msgspec.Struct, frozen=True):
@@ -91,6 +93,8 @@ class Commit(msgspec.Struct, frozen=True):
     lineage: int = 0
     batch: int = -1
     ranges: tuple[Range, ...] = ()
+    topic_ids: dict[str, str] = {}
+    """Of topics that it was the first to bring anything of."""
     notes: dict[str, Any] = {}
 
 
@@ -338,9 +342,11 @@ class Table:
         *,
         lineage: int | None = None,
         holes: bool = False,
+        topic_ids: Mapping[str, str] | None = None,
         notes: Mapping[str, Any] | None = None,
     ) -> int | None:
-        """Adds a batch, and gives the table's new version; None when the table has the batch already.
+        """Adds a batch, and gives the table's new version; None when the table has the batch already. Ids of topics are
+        kept with the first batch that names them.
 
         Raises Fenced when a newer driver has begun, and CoverageBroken when the batch does not continue what is there.
         """
@@ -369,6 +375,8 @@ class Table:
                 "batch": batch,
                 "ranges": msgspec.to_builtins(pieces),
             }
+            if first_seen := {name: each for name, each in (topic_ids or {}).items() if name not in state.topic_ids}:
+                metadata["topic_ids"] = first_seen
             if notes:
                 metadata["notes"] = dict(notes)
             return files, [], True, metadata
@@ -603,6 +611,7 @@ def _as_commit(version: int, metadata: _Metadata) -> Commit:
         lineage=metadata.get("lineage", 0),
         batch=metadata.get("batch", -1),
         ranges=msgspec.convert(metadata.get("ranges", ()), tuple[Range, ...]),
+        topic_ids=metadata.get("topic_ids", {}),
         notes=metadata.get("notes", {}),
     )
 
@@ -616,6 +625,7 @@ def _apply(states: dict[str, State], commit: Commit) -> None:
     elif commit.kind == "append":
         state = states.setdefault(commit.app, State())
         state.lineage, state.batch = commit.lineage, commit.batch
+        state.topic_ids = state.topic_ids | commit.topic_ids
         for piece in commit.ranges:
             state.covered.add(piece)
 
@@ -626,8 +636,10 @@ def _to_plain(state: State) -> _Metadata:
         "lineage": state.lineage,
         "batch": state.batch,
         "covered": state.covered.to_plain(),
+        "topic_ids": state.topic_ids,
     }
 
 
 def _from_plain(plain: _Metadata) -> State:
-    return State(plain["epoch"], plain["lineage"], plain["batch"], Covered.from_plain(plain["covered"]))
+    covered = Covered.from_plain(plain["covered"])
+    return State(plain["epoch"], plain["lineage"], plain["batch"], covered, dict(plain.get("topic_ids", {})))
