@@ -28,8 +28,8 @@ from braidmq.pipeline.archive import Retention
 from braidmq.pipeline.audit import audit
 from braidmq.pipeline.errors import InvalidOption, TopicMissing, TopicRemade
 from braidmq.pipeline.jobs import Sources
-from braidmq.pipeline.status import JobState, JobStatus, write_status
 from braidmq.pipeline.source import read_options
+from braidmq.pipeline.status import JobState, JobStatus, write_status
 from braidmq.pipeline.tables import Compacted, FileDamaged, NewerTable, Table, TableError, UnlikeTable
 
 JOBS: Final = ("archive", "trace", "usage", "audit", "dlq", "lag")
@@ -74,8 +74,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return Sources(bootstrap=self.bootstrap, root=self.root, kafka=self.kafka, keep=self.keep_history)
 
     def checked(self) -> "Plan":
-        """With the folder as a path of this machine. Raises InvalidOption for a job that there is not, for settings that
-        the source does not have, and for a place of tables that they cannot be in."""
+        """With the folder as a path of this machine. Raises InvalidOption for a job that there is not, for settings
+        that the source does not have, and for a place of tables that they cannot be in."""
         unknown = sorted(set(self.jobs) - set(JOBS))
         if unknown or not self.jobs:
             raise InvalidOption(f"there is no job {', '.join(unknown) or 'named'}; there are {', '.join(JOBS)}")
@@ -169,7 +169,7 @@ class Driver:
 
     def _archive_once(self) -> Iterator[tuple[int, int]]:
         topics = self._topics_to_archive()
-        if not topics:
+        if not topics and not self._remade:
             raise _NothingToDo(
                 "no topic is to be archived: set braid.archive of a topic to on or required, or name topics"
             )
@@ -178,7 +178,7 @@ class Driver:
             self._spark,
             bootstrap=self._plan.bootstrap,
             path=self._plan.archive_path,
-            topics=topics,
+            topics=[*topics, *self._remade],
             trigger="once",
             fail_on_data_loss=not self._plan.allow_data_loss,
             kafka=self._plan.kafka,
@@ -293,7 +293,7 @@ class Driver:
 
     def _start_archive(self) -> StreamingQuery:
         self._archived = self._topics_to_archive()
-        if not self._archived:
+        if not self._archived and not self._remade:
             raise _NothingToDo("no topic is to be archived: set braid.archive of a topic to on or required")
         self._due_s["archive"] = time.monotonic() + LOOK_S
         self._archived_before = self._archived_rows()
@@ -302,7 +302,7 @@ class Driver:
             self._spark,
             bootstrap=self._plan.bootstrap,
             path=self._plan.archive_path,
-            topics=self._archived,
+            topics=[*self._archived, *self._remade],  # these are left out, and their marks are taken back
             fail_on_data_loss=not self._plan.allow_data_loss,
             kafka=self._plan.kafka,
         )
@@ -365,12 +365,10 @@ class Driver:
             self._due_s["archive"] = 0.0
 
     def _topics_to_archive(self) -> list[str]:
-        """Without those that were made anew. Raises TopicRemade where there are no others."""
+        """Without those that were made anew."""
         plan = self._plan
         wanted = sorted(set(plan.topics)) or sorted(archive.chosen_topics(plan.bootstrap, plan.kafka))
         self._remade = archive.remade_topics(plan.archive_path, plan.bootstrap, wanted, plan.kafka)
-        if wanted and len(self._remade) == len(wanted):
-            raise TopicRemade(self._left_out())
         return [topic for topic in wanted if topic not in self._remade]
 
     def _left_out(self) -> str:

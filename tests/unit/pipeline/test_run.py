@@ -11,14 +11,14 @@ from pyspark.sql import SparkSession
 
 from braidmq.pipeline import archive, run
 from braidmq.pipeline.errors import InvalidOption
-from braidmq.pipeline.jobs import lag, usage
+from braidmq.pipeline.jobs import Outcome, lag, usage
 from braidmq.pipeline.run import Driver, Plan
 from braidmq.pipeline.status import SILENT_S, JobState, JobStatus, read_status
-from braidmq.pipeline.tables import NewerTable, Range, Table
+from braidmq.pipeline.tables import DataFile, FileWriter, NewerTable, Range, Table
 from running_node import WaitFor
 
 SCHEMA = pa.schema([("offset", pa.int64()), ("day", pa.date32())])
-NO_SPARK = cast(SparkSession, None)
+NO_SPARK = cast("SparkSession", None)
 
 
 def plan(root: Path | str, *jobs: str, **more: Any) -> Plan:
@@ -73,7 +73,7 @@ def test_a_job_that_fails_keeps_no_other_from_its_turn(tmp_path: Path, monkeypat
         raise RuntimeError("\nno room left\nat a place in Spark")
 
     def sound(*_: Any) -> Any:
-        return usage.Outcome(3, ())
+        return Outcome(3, ())
 
     monkeypatch.setattr(usage, "run_once", broken)
     monkeypatch.setattr(lag, "run_once", sound)
@@ -90,24 +90,21 @@ def test_what_lies_in_quarantine_and_what_was_lost_is_counted(tmp_path: Path, mo
     def works(*_: Any) -> Any:
         gap = (0, 7, run.UNKNOWN)
         table.append([], [Range("__braid.usage", 0, 0, 10, 3, (gap,))], usage.SAMPLES, epoch, 1)
-        return usage.Outcome(3, ())
+        return Outcome(3, ())
 
     table, bad = (Table(tmp_path / f"{usage.SAMPLES}{end}", SCHEMA, ["day"]) for end in ("", "_quarantine"))
     epoch = table.claim(usage.SAMPLES)
     earlier = Range("__braid.old", 0, 0, 9, 0, ((0, 9, run.UNKNOWN),))
     table.append([], [earlier], usage.SAMPLES, epoch, 0)
     rows = pa.RecordBatch.from_pylist([{"offset": at, "day": None} for at in range(2)], schema=SCHEMA)
-    writer = run_file(bad, rows)
-    bad.append(writer, [], usage.SAMPLES, bad.claim(usage.SAMPLES), 0)
+    bad.append(files_of(bad, rows), [], usage.SAMPLES, bad.claim(usage.SAMPLES), 0)
     monkeypatch.setattr(usage, "run_once", works)
     told = Driver(NO_SPARK, plan(tmp_path, "usage")).run_once()["usage"]
     assert (told.quarantined, told.lost) == (2, 7)
     assert told.said == "2 in quarantine; 7 were gone before they were read"
 
 
-def run_file(table: Table, rows: pa.RecordBatch) -> Any:
-    from braidmq.pipeline.tables import FileWriter
-
+def files_of(table: Table, rows: pa.RecordBatch) -> list[DataFile]:
     writer = FileWriter(table.path, SCHEMA, table.layout)
     writer.write(rows)
     return writer.close()
@@ -165,5 +162,5 @@ def test_a_disk_without_room_for_the_status_stops_no_job(tmp_path: Path, monkeyp
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(run, "write_status", full)
-    monkeypatch.setattr(usage, "run_once", lambda *_: usage.Outcome(1, ()))
+    monkeypatch.setattr(usage, "run_once", lambda *_: Outcome(1, ()))
     assert Driver(NO_SPARK, plan(tmp_path, "usage")).run_once()["usage"].state is JobState.DONE

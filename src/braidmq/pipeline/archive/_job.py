@@ -14,7 +14,7 @@ from braidmq.pipeline.archive._layout import APP, Folders, messages_table, quara
 from braidmq.pipeline.archive._marks import chosen_topics, set_marks
 from braidmq.pipeline.archive._sink import FORMAT, KAFKA_PREFIX
 from braidmq.pipeline.archive._source import FORMAT as SOURCE
-from braidmq.pipeline.archive._topics import remade, safe_ends
+from braidmq.pipeline.archive._topics import move_marks, remade
 from braidmq.pipeline.errors import BrokerUnreachable, InvalidOption, TopicRemade
 from braidmq.pipeline.tables import State, settle_quarantine
 
@@ -91,11 +91,11 @@ def _without_remade(state: State, bootstrap: str, topics: list[str], settings: M
 
 
 def refresh_marks(path: str, bootstrap: str, *, kafka: Mapping[str, str] | None = None) -> int:
-    """Sets the marks to what the table has, and says how many: for brokers that did not hear of the last batch. Topics
-    that were made anew get none. Raises BrokerUnreachable."""
+    """Sets the marks to what the table has, and says how many: for brokers that did not hear of the last batch. Of
+    topics that were made anew they are set to 0. Raises BrokerUnreachable."""
     state = messages_table(path).state(APP)
-    ends = safe_ends(state, bootstrap, {topic for topic, _ in state.covered.intervals}, kafka or {})
-    refused = set_marks(bootstrap, ends, kafka)
-    if refused and len(refused) == len(ends):
+    places = state.covered.ends()
+    refused = move_marks(state, bootstrap, {topic for topic, _ in places}, kafka or {})
+    if refused and len(refused) == len(places):
         raise BrokerUnreachable(f"{bootstrap}: no mark was set: {next(iter(refused.values()))}")
-    return len(ends) - len(refused)
+    return len(places) - len(refused)

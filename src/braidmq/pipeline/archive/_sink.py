@@ -12,9 +12,8 @@ from pyspark.sql.types import StructType
 from braidmq.logger import get_logger
 from braidmq.pipeline._brokers import topic_ids
 from braidmq.pipeline.archive._layout import messages_table, quarantine_table
-from braidmq.pipeline.archive._marks import set_marks
 from braidmq.pipeline.archive._source import read_written
-from braidmq.pipeline.archive._topics import other_ids, safe_ends
+from braidmq.pipeline.archive._topics import move_marks, other_ids
 from braidmq.pipeline.errors import BrokerUnreachable, TopicRemade
 from braidmq.pipeline.tables import (
     FileDamaged,
@@ -75,8 +74,7 @@ class ArchiveStreamWriter(TableStreamWriter):
         if bootstrap is None:
             return
         try:
-            ends = safe_ends(table.state(options.text("app")), bootstrap, self._began_with(), settings)
-            refused = set_marks(bootstrap, ends, settings)
+            refused = move_marks(table.state(options.text("app")), bootstrap, self._began_with(), settings)
         except BrokerUnreachable as error:
             _log.warning("archive marks wait for the next batch", error=error.message)
             return

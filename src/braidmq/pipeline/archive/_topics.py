@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 
 from braidmq.pipeline._brokers import LATEST, admin_client, offsets_at, topic_ids
 from braidmq.pipeline.archive._layout import APP, Folders
+from braidmq.pipeline.archive._marks import set_marks
 from braidmq.pipeline.tables import State, Table, TopicPartition
 
 
@@ -30,8 +31,8 @@ def remade(state: State, bootstrap: str, topics: Collection[str], settings: Mapp
     for (topic, partition), end in ends.items():
         if end < known[topic, partition]:
             found[topic] = (
-                f"{topic}-{partition} ends at {end}, and the archive has it up to {known[topic, partition]}: it was made "
-                "anew, or has lost its end"
+                f"{topic}-{partition} ends at {end}, and the archive has it up to {known[topic, partition]}: "
+                "it was made anew, or has lost its end"
             )
     return found
 
@@ -45,10 +46,15 @@ def other_ids(known: Mapping[str, str], found: Mapping[str, str]) -> dict[str, s
     }
 
 
-def safe_ends(
+def move_marks(
     state: State, bootstrap: str, topics: Collection[str], settings: Mapping[str, str]
-) -> dict[TopicPartition, int]:
-    """Up to where the partitions of these topics are safe in the archive: none of a topic that was made anew, and none
-    beyond the end of its log. Raises BrokerUnreachable."""
+) -> dict[TopicPartition, str]:
+    """Sets the marks of these topics to where they are safe in the archive; gives what was refused. A topic that was
+    made anew has its marks at 0, so that nothing of it is free: also one that is made anew just while they are set, and
+    one whose marks were left by others. Raises BrokerUnreachable."""
+    ends = {place: end for place, end in state.covered.ends().items() if place[0] in topics}
     gone = remade(state, bootstrap, topics, settings)
-    return {place: end for place, end in state.covered.ends().items() if place[0] in topics and place[0] not in gone}
+    refused = set_marks(bootstrap, {place: end for place, end in ends.items() if place[0] not in gone}, settings)
+    gone |= remade(state, bootstrap, topics, settings)
+    set_marks(bootstrap, {place: 0 for place in ends if place[0] in gone}, settings)
+    return refused

@@ -1,7 +1,8 @@
 """A topic that is deleted and made anew under its name: its archive stops, loudly, and nothing of it is given up."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import KafkaException, TopicPartition
@@ -9,20 +10,23 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from braidmq.pipeline import archive
+from braidmq.pipeline._brokers import topic_ids
+from braidmq.pipeline.archive import _topics
 from braidmq.pipeline.archive._marks import set_marks
+from braidmq.pipeline.archive._topics import move_marks, remade
 from braidmq.pipeline.errors import TopicRemade
 from braidmq.pipeline.run import Driver, Plan
 from braidmq.pipeline.status import JobState
 from braidmq.pipeline.tables import State
 from pipeline_support import LIMIT_S, Broker
+from running_node import WaitFor
 
 pytestmark = pytest.mark.timeout(300)
-REQUIRED = {"braid_archive": "required"}
 
 
 def make_anew(broker: Broker, topic: str) -> None:
     broker.admin.delete_topics([topic])[topic].result(LIMIT_S)
-    broker.make(topic, 1, **REQUIRED)
+    broker.make(topic, 1, braid_archive="required")
 
 
 def run_once(spark: SparkSession, broker: Broker, path: Path, *topics: str) -> None:
@@ -46,7 +50,7 @@ def delete_records(broker: Broker, topic: str, before: int) -> None:
 @pytest.fixture
 def two_topics(spark: SparkSession, broker: Broker, tmp_path: Path) -> tuple[str, str]:
     """Archived: five messages of the first, five of the other. Then the first is made anew."""
-    first, other = broker.topic(**REQUIRED), broker.topic(**REQUIRED)
+    first, other = broker.topic(braid_archive="required"), broker.topic(braid_archive="required")
     for topic in (first, other):
         broker.send(topic, [f"old {at}" for at in range(5)])
     run_once(spark, broker, tmp_path / "archive", first, other)
@@ -63,15 +67,13 @@ def test_the_others_are_archived_on_and_what_is_new_cannot_be_deleted_unarchived
     broker.send(first, [f"new {at}" for at in range(count)])
     broker.send(other, ["more"])
     set_marks(broker.bootstrap, {(first, 0): 3})  # as an earlier version left it
-    plan = Plan(
-        bootstrap=broker.bootstrap, root=str(tmp_path), jobs=("archive", "audit"), topics=(first, other)
-    )
+    plan = Plan(bootstrap=broker.bootstrap, root=str(tmp_path), jobs=("archive", "audit"), topics=(first, other))
     found = Driver(spark, plan).run_once()
     assert found["archive"].state is JobState.FAILED
     assert f"{first} is NOT archived" in found["archive"].detail
     assert (covered(tmp_path / "archive", other), mark(broker, other)) == (6, 6)
     assert (covered(tmp_path / "archive", first), mark(broker, first)) == (5, 0)
-    with pytest.raises(KafkaException, match="archive is required"):
+    with pytest.raises(KafkaException, match="Policy violation"):
         delete_records(broker, first, 1)
     assert archive.refresh_marks(str(tmp_path / "archive"), broker.bootstrap) >= 1
     assert mark(broker, first) == 0
@@ -80,9 +82,9 @@ def test_the_others_are_archived_on_and_what_is_new_cannot_be_deleted_unarchived
 
 
 def test_a_running_job_commits_nothing_of_the_new_one(
-    spark: SparkSession, broker: Broker, tmp_path: Path, wait_for: Callable[..., None]
+    spark: SparkSession, broker: Broker, tmp_path: Path, wait_for: WaitFor
 ) -> None:
-    topic = broker.topic(**REQUIRED)
+    topic = broker.topic(braid_archive="required")
     broker.send(topic, ["old"])
     path = tmp_path / "archive"
     query = archive.start(spark, bootstrap=broker.bootstrap, path=str(path), topics=[topic], trigger="3 seconds")
@@ -90,7 +92,7 @@ def test_a_running_job_commits_nothing_of_the_new_one(
         wait_for(lambda: covered(path, topic) == 1, 60)
         make_anew(broker, topic)
         broker.send(topic, ["new 0", "new 1"])
-        with pytest.raises(StreamingQueryException, match="does not exist any more|was deleted and made anew"):
+        with pytest.raises(StreamingQueryException, match=r"does not exist any more|was deleted and made anew"):
             query.awaitTermination(60)
     finally:
         query.stop()
@@ -98,8 +100,6 @@ def test_a_running_job_commits_nothing_of_the_new_one(
 
 
 def test_where_no_ids_are_known_a_log_that_ends_too_early_tells(broker: Broker) -> None:
-    from braidmq.pipeline.archive._topics import remade, safe_ends
-
     topic, other = broker.topic(), broker.topic()
     for each in (topic, other):
         broker.send(each, ["0", "1"])
@@ -108,4 +108,22 @@ def test_where_no_ids_are_known_a_log_that_ends_too_early_tells(broker: Broker) 
     found = remade(state, broker.bootstrap, [topic, other], {})
     assert list(found) == [topic]
     assert f"{topic}-0 ends at 2, and the archive has it up to 3" in found[topic]
-    assert safe_ends(state, broker.bootstrap, [topic, other], {}) == {(other, 0): 2}
+    assert move_marks(state, broker.bootstrap, [topic, other], {}) == {}
+    assert (mark(broker, topic), mark(broker, other)) == (0, 2)
+
+
+def test_a_topic_that_is_made_anew_while_marks_are_set_keeps_none(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_late(bootstrap: str, ends: Mapping[TopicPartition, int], settings: Mapping[str, str]) -> dict[Any, str]:
+        if ends.get(topic, 0):
+            make_anew(broker, topic)
+        return set_marks(bootstrap, ends, settings)
+
+    topic = broker.topic(braid_archive="required")
+    broker.send(topic, ["0", "1"])
+    state = State(topic_ids=topic_ids(broker.bootstrap, [topic], {}))
+    state.covered.intervals = {(topic, 0): ((0, 2),)}
+    monkeypatch.setattr(_topics, "set_marks", too_late)
+    move_marks(state, broker.bootstrap, [topic], {})
+    assert mark(broker, topic) == 0
