@@ -26,6 +26,7 @@ from braidmq.pipeline.archive._layout import APP
 from braidmq.pipeline.audit._intervals import Interval, count, repeated, union, without
 from braidmq.pipeline.audit._log_check import LogReader
 from braidmq.pipeline.audit._report import Finding, PartitionAudit, Report
+from braidmq.pipeline.columns import UNREADABLE
 from braidmq.pipeline.tables import Commit, LiveFile, Table, TopicPartition, file_checksum, named_checksum
 
 UNKNOWN: Final = "unknown"
@@ -144,6 +145,7 @@ class _Partition:
     ) -> None:
         self.place = place
         self._account = account
+        self.gaps = account.gaps
         self._rows = rows
         self._quarantined = quarantined
         self.covered = union(account.ranges)
@@ -247,7 +249,10 @@ def _against_log(
     first = max(judged.covered[0][0], bounds[0], end - rows_max)
     if first >= end:
         return 0, []
-    logged = log.checksums(topic, partition, first, end)
+    unreadable = [(since, until) for since, until, cause in judged.gaps if cause == UNREADABLE]
+    logged: dict[int, int | None] = {}
+    for since, until in without([(first, end)], unreadable):
+        logged |= log.checksums(topic, partition, since, until)
     archived = _archived_checksums(table, files, topic, partition, first, end)
     # Offsets that the commits call gaps: where the log has a message, it was no gap.
     unexpected = judged.gap_offsets(first, end) - archived.keys()

@@ -18,6 +18,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.query import StreamingQuery
 
 from braidmq.pipeline._brokers import topics_at
+from braidmq.pipeline.columns import UNREADABLE, UNREADABLE_REASON
 from braidmq.pipeline.errors import TopicMissing
 from braidmq.pipeline.tables import FORMAT, RANGE_OFFSET, REASON, Table, TableSink
 from braidmq.pipeline.tables._ranges import RANGE_PROTOCOL
@@ -108,7 +109,7 @@ class Ingest(msgspec.Struct, frozen=True, kw_only=True):
         """Has to be there before a run can be begun: an empty batch makes it."""
         spark.dataSource.register(TableSink)
         if not Table.exists(sources.table(self.name)):
-            frame = self.shape(self._read(spark, sources, ["earliest"]))
+            frame = self._shaped(self._read(spark, sources, ["earliest"]))
             self.write(spark.createDataFrame([], frame.schema), sources, {"app": self.name})
         return Table.open(sources.table(self.name))
 
@@ -116,9 +117,15 @@ class Ingest(msgspec.Struct, frozen=True, kw_only=True):
         run = table.begin(self.name, sources.table(CHECKPOINTS))
         work = _Work(self, sources, run.options() | {"epoch": str(run.epoch)})
         offsets = [json.dumps(run.resumes)] if run.resumes else ["earliest"]
-        rows = self.shape(self._read(spark, sources, offsets))
+        rows = self._shaped(self._read(spark, sources, offsets))
         writer = rows.writeStream.queryName(self.name).foreachBatch(work.take)
         return writer.option("checkpointLocation", run.checkpoint).trigger(**trigger).start()
+
+    def _shaped(self, source: DataFrame) -> DataFrame:
+        """A batch of the log that cannot be read is no row of any job."""
+        is_unreadable = f.col("protocol") == UNREADABLE
+        reason = f.when(is_unreadable, f.lit(UNREADABLE_REASON)).otherwise(f.col(REASON))
+        return self.shape(source).withColumn(REASON, reason)
 
     def _is_there(self, sources: Sources) -> bool:
         if not self.topic:
