@@ -53,6 +53,15 @@ def topic_ids(bootstrap: str, topics: Collection[str], settings: Mapping[str, st
     return found
 
 
+def other_ids(known: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
+    """The topics whose id has changed, and a sentence about it. An id that nobody knows is none."""
+    return {
+        topic: f"{topic} was deleted and made anew: the table has messages of another topic of this name"
+        for topic, each in found.items()
+        if each and known.get(topic) and known[topic] != each
+    }
+
+
 def _known_id(given: Any) -> str:
     is_zero = given.get_most_significant_bits() == given.get_least_significant_bits() == 0
     return "" if is_zero else str(given)

@@ -18,7 +18,6 @@ from braidmq.pipeline.source._options import read_options
 from braidmq.pipeline.source._ranges import Range, tasks
 from braidmq.pipeline.source._stream import _shared_out
 from braidmq.records import (
-    BATCH_HEADER_BYTES,
     Batch,
     Codec,
     Marker,
@@ -28,6 +27,7 @@ from braidmq.records import (
     build_marker,
     extend_checksum,
 )
+from pipeline_support import packed_badly
 
 SCHEMA = to_arrow_schema(from_arrow_schema(MESSAGE), timezone="UTC")
 PLACE = Place("t", 0)
@@ -184,14 +184,6 @@ def test_a_limit_is_shared_out_whole(lags: list[int], rows: int) -> None:
     shares = _shared_out(behind, rows)
     assert sum(shares.values()) == min(rows, sum(lags))
     assert all(0 <= share <= behind[place] for place, share in shares.items())
-
-
-def packed_badly(batch: Batch) -> Batch:
-    """What a buggy producer makes: the header says how it is compressed, the checksum is right, the rest is not so."""
-    data = bytearray(batch.data)
-    data[BATCH_HEADER_BYTES:] = b"?" * (len(data) - BATCH_HEADER_BYTES)
-    struct.pack_into(">I", data, 17, extend_checksum(0, bytes(data[21:])))
-    return batch._replace(data=bytes(data))
 
 
 def read_all(batches: Sequence[Batch], first: int, end: int, **given: str) -> list[dict[str, Any]]:

@@ -10,10 +10,10 @@ from pyspark.sql.datasource import DataSource, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from braidmq.logger import get_logger
-from braidmq.pipeline._brokers import topic_ids
+from braidmq.pipeline._brokers import other_ids, topic_ids
 from braidmq.pipeline.archive._layout import messages_table, quarantine_table
 from braidmq.pipeline.archive._source import read_written
-from braidmq.pipeline.archive._topics import move_marks, other_ids
+from braidmq.pipeline.archive._topics import move_marks
 from braidmq.pipeline.errors import BrokerUnreachable, TopicRemade
 from braidmq.pipeline.tables import (
     FileDamaged,

@@ -7,7 +7,7 @@ table with the topic's first batch; a topic that has another now is left out, an
 
 from collections.abc import Collection, Mapping
 
-from braidmq.pipeline._brokers import LATEST, admin_client, offsets_at, topic_ids
+from braidmq.pipeline._brokers import LATEST, admin_client, offsets_at, other_ids, topic_ids
 from braidmq.pipeline.archive._layout import APP, Folders
 from braidmq.pipeline.archive._marks import set_marks
 from braidmq.pipeline.tables import State, Table, TopicPartition
@@ -35,15 +35,6 @@ def remade(state: State, bootstrap: str, topics: Collection[str], settings: Mapp
                 "it was made anew, or has lost its end"
             )
     return found
-
-
-def other_ids(known: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
-    """The topics whose id has changed, and a sentence about it. An id that nobody knows is none."""
-    return {
-        topic: f"{topic} was deleted and made anew: the archive has another topic of this name"
-        for topic, each in found.items()
-        if each and known.get(topic) and known[topic] != each
-    }
 
 
 def move_marks(

@@ -115,7 +115,7 @@ def test_where_no_ids_are_known_a_log_that_ends_too_early_tells(broker: Broker) 
 def test_a_topic_that_is_made_anew_while_marks_are_set_keeps_none(
     broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def too_late(bootstrap: str, ends: Mapping[TopicPartition, int], settings: Mapping[str, str]) -> dict[Any, str]:
+    def too_late(bootstrap: str, ends: Mapping[tuple[str, int], int], settings: Mapping[str, str]) -> dict[Any, str]:
         if ends.get(topic, 0):
             make_anew(broker, topic)
         return set_marks(bootstrap, ends, settings)
