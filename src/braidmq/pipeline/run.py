@@ -448,11 +448,18 @@ class Driver:
 
     def _audit(self) -> str:
         try:
-            report = audit(self._plan.archive_path, bootstrap=self._plan.bootstrap, kafka=self._plan.kafka)
+            report = audit(
+                self._plan.archive_path,
+                bootstrap=self._plan.bootstrap,
+                kafka=self._plan.kafka,
+                topics=self._plan.topics,
+            )
         except TableError as error:
             return error.message
         saved = report.save(Path(self._plan.root) / "audits")
         verdict = "sound" if report.sound else f"NOT SOUND, {len(report.findings)} findings"
+        if report.not_archived:
+            verdict += f", {report.not_archived} not archived yet"
         return f"{verdict}: {saved}"
 
     def _tell(self, name: str, **changes: Any) -> None:

@@ -71,6 +71,7 @@ def test_the_others_are_archived_on_and_what_is_new_cannot_be_deleted_unarchived
     found = Driver(spark, plan).run_once()
     assert found["archive"].state is JobState.FAILED
     assert f"{first} is NOT archived" in found["archive"].detail
+    assert "NOT SOUND, 1 findings" in found["audit"].detail
     assert (covered(tmp_path / "archive", other), mark(broker, other)) == (6, 6)
     assert (covered(tmp_path / "archive", first), mark(broker, first)) == (5, 0)
     with pytest.raises(KafkaException, match="Policy violation"):
@@ -116,7 +117,7 @@ def test_a_topic_that_is_made_anew_while_marks_are_set_keeps_none(
     broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def too_late(bootstrap: str, ends: Mapping[tuple[str, int], int], settings: Mapping[str, str]) -> dict[Any, str]:
-        if ends.get(topic, 0):
+        if ends.get((topic, 0)):
             make_anew(broker, topic)
         return set_marks(bootstrap, ends, settings)
 
