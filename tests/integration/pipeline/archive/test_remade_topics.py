@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from confluent_kafka import KafkaException, TopicPartition
 from pyspark.errors import StreamingQueryException
@@ -13,11 +14,12 @@ from braidmq.pipeline import archive
 from braidmq.pipeline._brokers import topic_ids
 from braidmq.pipeline.archive import _topics
 from braidmq.pipeline.archive._marks import set_marks
+from braidmq.pipeline.archive._sink import ArchiveStreamWriter
 from braidmq.pipeline.archive._topics import move_marks, remade
 from braidmq.pipeline.errors import TopicRemade
 from braidmq.pipeline.run import Driver, Plan
 from braidmq.pipeline.status import JobState
-from braidmq.pipeline.tables import State
+from braidmq.pipeline.tables import Range, SinkOptions, State, Written
 from pipeline_support import LIMIT_S, Broker
 from running_node import WaitFor
 
@@ -93,11 +95,34 @@ def test_a_running_job_commits_nothing_of_the_new_one(
         wait_for(lambda: covered(path, topic) == 1, 60)
         make_anew(broker, topic)
         broker.send(topic, ["new 0", "new 1"])
-        with pytest.raises(StreamingQueryException, match=r"does not exist any more|was deleted and made anew"):
+        with pytest.raises(
+            StreamingQueryException, match=r"does not exist any more|was it made anew|was deleted and made anew"
+        ):
             query.awaitTermination(60)
     finally:
         query.stop()
     assert (covered(path, topic), mark(broker, topic)) == (1, 0)
+
+
+def test_a_batch_that_was_read_of_the_new_one_is_not_committed(broker: Broker, tmp_path: Path) -> None:
+    topic = broker.topic()
+    ids = topic_ids(broker.bootstrap, [topic], {})
+    options = {
+        "archive": str(tmp_path),
+        "bootstrap": broker.bootstrap,
+        "app": archive.APP,
+        "epoch": "1",
+        "lineage": "1",
+    }
+    writer = ArchiveStreamWriter(SinkOptions(options | {"topicIds": msgspec.json.encode(ids).decode()}))
+    batch = Written(ranges=[Range(topic, 0, 0, 1, 1)])
+    assert writer.topic_ids(batch) == ids
+    make_anew(broker, topic)
+    with pytest.raises(TopicRemade, match=topic):
+        writer.commit([batch], 0)
+    assert covered(tmp_path, topic) is None
+    broker.admin.delete_topics([topic])[topic].result(LIMIT_S)
+    assert writer.topic_ids(batch) == {}, "what is gone has said its last"
 
 
 def test_where_no_ids_are_known_a_log_that_ends_too_early_tells(broker: Broker) -> None:
