@@ -1,6 +1,8 @@
 """What tests of the pipeline share: topics to read, and ways to fill them."""
 
+import asyncio
 import os
+import struct
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -9,6 +11,11 @@ import msgspec
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: ignore[attr-defined]  # of its C part
 from pyspark.sql import DataFrame, SparkSession
+
+from braidmq.protocols.kafka.codec import NO_UUID
+from braidmq.protocols.kafka.codec.messages.produce import ProduceRequest
+from braidmq.records import BATCH_HEADER_BYTES, Batch, extend_checksum
+from kafka_support import RawClient
 
 LIMIT_S = 30
 OTHER_KAFKA = "COMPAT_KAFKA"
@@ -95,3 +102,28 @@ def once(
     query = writer.start()
     query.awaitTermination()
     return [progress for progress in query.recentProgress if progress["numInputRows"]]
+
+
+def packed_badly(batch: Batch) -> Batch:
+    """What a buggy producer makes: the header says how it is compressed, the checksum is right, the rest is not so."""
+    data = bytearray(batch.data)
+    data[BATCH_HEADER_BYTES:] = b"?" * (len(data) - BATCH_HEADER_BYTES)
+    struct.pack_into(">I", data, 17, extend_checksum(0, bytes(data[21:])))
+    return batch._replace(data=bytes(data))
+
+
+def send_as_it_is(bootstrap: str, topic: str, batch: Batch) -> None:
+    """A batch that no client would make."""
+
+    async def send() -> int:
+        host, _, port = bootstrap.rpartition(":")
+        client = RawClient(*await asyncio.open_connection(host, int(port)))
+        partition = ProduceRequest.PartitionProduceData(index=0, records=bytes(batch.data))
+        data = ProduceRequest.TopicProduceData(name=topic, topic_id=NO_UUID, partition_data=[partition])
+        try:
+            answer = await client.ask(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[data]), 7)
+        finally:
+            client.close()
+        return int(answer.responses[0].partition_responses[0].error_code)
+
+    assert asyncio.run(send()) == 0

@@ -45,13 +45,16 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def place_of(settings: Settings, bootstrap: str | None, path: str | None) -> Place:
-    """As told, or else the node of these settings and its data folder. Raises InvalidSetting."""
+    """As told, or else the node of these settings and its data folder. Raises InvalidSetting, and InvalidOption for
+    tables that would lie elsewhere than in a folder."""
+    from braidmq.pipeline._folders import local_folder
+
     if bootstrap is None:
         if not settings.kafka.listen:
             raise InvalidSetting("kafka.listen is off, and the pipeline reads by Kafka's protocol; name --bootstrap")
         endpoint = settings.kafka.listen[0]
         bootstrap = str(endpoint.advertised or endpoint.listen)
-    return Place(bootstrap, path or str(settings.node.data / FOLDER))
+    return Place(bootstrap, str(local_folder(path or settings.node.data / FOLDER)))
 
 
 def age(text: str, name: str) -> timedelta:
@@ -85,6 +88,7 @@ def run(
     keep: str | None,
     keep_topics: Iterable[str],
     keep_history: str | None,
+    allow_data_loss: bool,
 ) -> int:
     """Runs jobs in one session; the exit status. Raises what cannot work."""
     from braidmq.pipeline import session
@@ -97,12 +101,13 @@ def run(
     )
     plan = Plan(
         bootstrap=place.bootstrap,
-        root=str(Path(place.root).absolute()),
+        root=place.root,
         jobs=tuple(name.strip() for name in jobs.split(",") if name.strip()) or JOBS,
         topics=tuple(name.strip() for name in topics.split(",") if name.strip()),
         kafka=pairs(kafka, "--kafka"),
         retention=retention,
         keep_history=None if keep_history is None else age(keep_history, "--keep-history"),
+        allow_data_loss=allow_data_loss,
     ).checked()
     console = Console(stderr=True)
     with console.status("starting Spark"):
@@ -160,10 +165,10 @@ class _Bars:
                 if name not in self._tasks:
                     self._tasks[name] = self._bars.add_task(name, total=None, detail="")
                 total = max(job.total, job.rows) if job.total or ended else None
-                self._bars.update(self._tasks[name], completed=job.rows, total=total, detail=job.detail)
+                self._bars.update(self._tasks[name], completed=job.rows, total=total, detail=job.said)
             elif ended and name not in self._said:
                 self._said.add(name)
-                print(f"{name}: {job.state}, {job.rows} rows{f', {job.detail}' if job.detail else ''}", flush=True)
+                print(f"{name}: {job.state}, {job.rows} rows{f', {job.said}' if job.said else ''}", flush=True)
 
 
 class _LiveTable:
@@ -187,10 +192,10 @@ class _LiveTable:
             self._live.update(jobs_table(jobs.values()), refresh=True)
             return
         for name, job in jobs.items():
-            state = (str(job.state), job.detail)
+            state = (str(job.state), job.said)
             if self._states.get(name) != state:
                 self._states[name] = state
-                print(f"{name}: {job.state}{f', {job.detail}' if job.detail else ''}", flush=True)
+                print(f"{name}: {job.state}{f', {job.said}' if job.said else ''}", flush=True)
 
 
 def jobs_table(jobs: Iterable["JobStatus"]) -> RenderableType:
@@ -200,7 +205,7 @@ def jobs_table(jobs: Iterable["JobStatus"]) -> RenderableType:
     for job in jobs:
         batch = str(job.batch) if job.batch >= 0 else ""
         rate = f"{job.rows_per_s:,.0f}" if job.rows_per_s else ""
-        table.add_row(job.name, Text(str(job.state), _COLOURS.get(str(job.state), "")), batch, rate, job.detail)
+        table.add_row(job.name, Text(str(job.state), _COLOURS.get(str(job.state), "")), batch, rate, job.said)
     return table
 
 
@@ -208,7 +213,7 @@ def submit(place: Place, jobs: str, master: str, conf: Iterable[str], arguments:
     """Packs the environment, says what it runs, and becomes it."""
     from braidmq.pipeline.submit import PACK, check_reachable, driver_folder, launch, pack, shown, submission
 
-    root = Path(place.root).absolute()
+    root = Path(place.root)
     target = root / PACK
     told = [jobs, "--bootstrap", place.bootstrap, "--path", str(root), *arguments]
     program = Path(__file__).with_name("_submitted.py")

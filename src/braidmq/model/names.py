@@ -33,6 +33,8 @@ _LITE_SEPARATOR = "|"
 
 ARCHIVE_GROUP = "__braid.archive"
 """The group whose offsets say how far each partition is in the archive."""
+REPLAY_GROUP_PREFIX = "__braid.replay."
+"""Groups whose offsets say how far replays of the archive have come."""
 
 _ALPHABET = re.compile(r"[A-Za-z0-9._%|-]+\Z")
 _LITE_ALPHABET = re.compile(r"[A-Za-z0-9_-]+\Z")

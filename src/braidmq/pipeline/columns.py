@@ -32,5 +32,10 @@ MESSAGE: Final = pa.schema(
 A map has each name once, and so `headers` has the last value of each. Where a name comes more than once,
 `repeated_headers` has all headers in their order; elsewhere it is null."""
 
+UNREADABLE: Final = "unreadable"
+"""The protocol of a row that is no message, but a batch of the log that cannot be read: `value` has its bytes. It comes
+only where every offset is accounted for."""
+UNREADABLE_REASON: Final = "a batch that cannot be read"
+
 ADDED: Final = {"repeated_headers": 2}
 """The version of the schema that brought a column. Rows of older versions do not have it."""

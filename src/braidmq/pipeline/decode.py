@@ -40,7 +40,7 @@ _PRESSURE: Final = "pressure"
 _TRUE: Final = "true"
 _STORE_TIME_AT: Final = 9
 """Where RocketMQ's own header has the time of storing, 8 bytes of it."""
-_TIME_MAX_MS: Final = 253_402_300_799_999
+TIME_MAX_MS: Final = 253_402_300_799_999
 """The last millisecond of the year 9999, the last that Spark shows."""
 _BITS: Final = 32
 """How many names of headers are told apart by the bits of a number: the other half of it is for their sum."""
@@ -459,7 +459,7 @@ def _text(column: pa.Array) -> pa.Array:
 
 
 def _timestamps(times: Integers, kind: pa.DataType, unknown: Flags | None = None) -> pa.Array:
-    return pa.array(np.clip(times, 0, _TIME_MAX_MS) * 1000, pa.int64(), mask=unknown).view(kind)
+    return pa.array(np.clip(times, 0, TIME_MAX_MS) * 1000, pa.int64(), mask=unknown).view(kind)
 
 
 def _of_few(texts: Sequence[str], numbers: npt.NDArray[Any]) -> pa.Array:

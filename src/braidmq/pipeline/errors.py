@@ -27,6 +27,12 @@ class DataLost(BraidError):
     code = "data_lost"
 
 
+class TopicRemade(BraidError):
+    """A topic was deleted and made anew under its name: it is not the one that was read until now."""
+
+    code = "topic_remade"
+
+
 class BrokerUnreachable(BraidError):
     """No broker answers."""
 

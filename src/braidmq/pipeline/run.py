@@ -4,6 +4,7 @@ A job that ends without having been told to is started again, later and later: w
 what it had not comes again. A configuration that cannot work stops everything before anything has begun.
 """
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -18,22 +19,32 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from braidmq.logger import get_logger
 from braidmq.model import BraidError
 from braidmq.pipeline import archive, jobs
 from braidmq.pipeline._brokers import LATEST, admin_client, offsets_at, topics_at
+from braidmq.pipeline._folders import local_folder
 from braidmq.pipeline.archive import Retention
 from braidmq.pipeline.audit import audit
-from braidmq.pipeline.errors import InvalidOption, TopicMissing
+from braidmq.pipeline.errors import InvalidOption, TopicMissing, TopicRemade
 from braidmq.pipeline.jobs import Sources
+from braidmq.pipeline.source import read_options
 from braidmq.pipeline.status import JobState, JobStatus, write_status
-from braidmq.pipeline.tables import Compacted, FileDamaged, Table, TableError
+from braidmq.pipeline.tables import Compacted, FileDamaged, NewerTable, Table, TableError, UnlikeTable
 
 JOBS: Final = ("archive", "trace", "usage", "audit", "dlq", "lag")
 TICK_S: Final = 1.0
 LOOK_S: Final = 60.0
 """How often the driver looks which topics are to be archived, and asks a cluster that tells nothing by itself."""
 KEEP_HOUSE_S: Final = 3600.0
+UNKNOWN: Final = "unknown"
+"""The cause of a gap that nobody knows: what was there was gone."""
 RESTART_S: Final = (5.0, 10.0, 20.0, 40.0, 60.0)
+
+_NEVER_WORKS: Final = (InvalidOption, NewerTable, UnlikeTable)
+"""What is no better at the next try."""
+
+_log = get_logger(__name__)
 
 OnChange = Callable[[Mapping[str, JobStatus]], None]
 
@@ -51,6 +62,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     retention: Retention = Retention()
     keep_history: timedelta | None = None
     """How long samples and tables by the minute are kept; None is for ever."""
+    allow_data_loss: bool = False
+    """Whether the archive goes on without messages that were gone before it read them."""
 
     @property
     def archive_path(self) -> str:
@@ -61,15 +74,18 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return Sources(bootstrap=self.bootstrap, root=self.root, kafka=self.kafka, keep=self.keep_history)
 
     def checked(self) -> "Plan":
-        """Raises InvalidOption for a job that there is not, or a place of tables that they cannot be in."""
+        """With the folder as a path of this machine. Raises InvalidOption for a job that there is not, for settings
+        that the source does not have, and for a place of tables that they cannot be in."""
         unknown = sorted(set(self.jobs) - set(JOBS))
         if unknown or not self.jobs:
             raise InvalidOption(f"there is no job {', '.join(unknown) or 'named'}; there are {', '.join(JOBS)}")
+        read_options(self.sources.options() | {"topics": "any"})
+        root = local_folder(self.root)
         try:
-            Path(self.root).mkdir(parents=True, exist_ok=True)
+            root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InvalidOption(f"the tables cannot be in {self.root}: {error.strerror}") from error
-        return self
+            raise InvalidOption(f"the tables cannot be in {root}: {error.strerror}") from error
+        return msgspec.structs.replace(self, root=str(root))
 
 
 class Driver:
@@ -84,7 +100,12 @@ class Driver:
         self._failures: dict[str, int] = {}
         self._due_s: dict[str, float] = dict.fromkeys(plan.jobs, 0.0)
         self._archived: list[str] = []
+        self._remade: dict[str, str] = {}
+        """Topics that are left out of the archive, and why."""
         self._archived_before = 0
+        self._seen: dict[str, int] = {}
+        """Up to which version of its table each job's losses are counted."""
+        self._is_status_written = True
         self._chores = ThreadPoolExecutor(1, thread_name_prefix="chores")
         self._chore: Future[str] | None = None
         self._chore_of = ""
@@ -96,18 +117,43 @@ class Driver:
     # Once.
 
     def run_once(self) -> dict[str, JobStatus]:
-        """Every job for all that is there now, one after the other; how each went. Raises what cannot work."""
+        """Every job for all that is there now, one after the other, also when one of them fails; how each went. Raises
+        what cannot work before anything is begun."""
+        self._check()
         for name in self._plan.jobs:
             self._tell(name, state=JobState.RUNNING)
+            self._seen[name] = self._version(name)
             try:
                 for rows, total in self._steps_of(name):
                     self._tell(name, rows=rows, total=total)
             except (TopicMissing, _NothingToDo) as error:
                 self._tell(name, state=JobState.IDLE, detail=error.message)
-                continue
-            self._tell(name, state=JobState.DONE)
-        write_status(self._plan.root, self._status.values())
+            except _NEVER_WORKS:
+                raise
+            except Exception as error:  # whatever Spark throws is shown, and ends this job only
+                self._tell(name, state=JobState.FAILED, detail=_first_line(error))
+            else:
+                self._tell(name, state=JobState.DONE)
+            self._tell_losses(name)
+        self._write_status()
         return dict(self._status)
+
+    def _check(self) -> None:
+        """Raises what cannot work: InvalidOption, BrokerUnreachable, and what tables of other versions raise."""
+        known = topics_at(self._plan.bootstrap, self._plan.kafka)
+        if "archive" in self._plan.jobs and (missing := sorted(set(self._plan.topics) - known.keys())):
+            raise InvalidOption(f"there is no topic {', '.join(missing)} at {self._plan.bootstrap} to be archived")
+        for name in self._plan.jobs:
+            if (table := self._table_of(name)) is not None and Table.exists(table):
+                Table.open(table)
+        if "archive" in self._plan.jobs and Table.exists(archive.Folders(self._plan.archive_path).messages):
+            archive.messages_table(self._plan.archive_path)
+
+    def _table_of(self, name: str) -> Path | None:
+        """Where the job keeps what it has read."""
+        if name == "archive":
+            return archive.Folders(self._plan.archive_path).messages
+        return None if name == "audit" else Path(self._plan.root) / _job(name).INGEST.name
 
     def _steps_of(self, name: str) -> Iterator[tuple[int, int]]:
         if name == "archive":
@@ -123,7 +169,7 @@ class Driver:
 
     def _archive_once(self) -> Iterator[tuple[int, int]]:
         topics = self._topics_to_archive()
-        if not topics:
+        if not topics and not self._remade:
             raise _NothingToDo(
                 "no topic is to be archived: set braid.archive of a topic to on or required, or name topics"
             )
@@ -132,16 +178,20 @@ class Driver:
             self._spark,
             bootstrap=self._plan.bootstrap,
             path=self._plan.archive_path,
-            topics=topics,
+            topics=[*topics, *self._remade],
             trigger="once",
+            fail_on_data_loss=not self._plan.allow_data_loss,
             kafka=self._plan.kafka,
         )
         while query.isActive:
             yield self._archived_rows() - before, total
             time.sleep(TICK_S)
         query.awaitTermination()  # raises what ended it
+        # All marks once more, for brokers that did not hear of the last batch.
         archive.refresh_marks(self._plan.archive_path, self._plan.bootstrap, kafka=self._plan.kafka)
         yield self._archived_rows() - before, total
+        if self._remade:
+            raise TopicRemade(f"{self._left_out()}; the other topics are archived")
 
     def _archived_rows(self) -> int:
         """How many offsets the archive covers. The table is asked, since of Spark's rows each is the work of a task."""
@@ -160,30 +210,63 @@ class Driver:
 
     def run(self, stop: threading.Event) -> dict[str, JobStatus]:
         """Until told to stop; then every query ends between two batches. Raises what cannot work before it begins."""
+        self._check()
         try:
-            topics_at(self._plan.bootstrap, self._plan.kafka)  # the brokers answer; else nothing is begun
-            while not stop.is_set():
-                self._tick(time.monotonic())
-                stop.wait(TICK_S)
+            with self._telling_status():
+                while not stop.is_set():
+                    self._tick(stop)
+                    stop.wait(TICK_S)
         finally:
             for query in self._queries.values():
                 query.stop()
             self._chores.shutdown(wait=True, cancel_futures=True)
             for name in self._plan.jobs:
                 self._tell(name, state=JobState.STOPPED)
+            self._write_status()
         return dict(self._status)
 
-    def _tick(self, now_s: float) -> None:
+    @contextlib.contextmanager
+    def _telling_status(self) -> Iterator[None]:
+        """The file says that the driver lives also while it waits for brokers that do not answer."""
+        ended = threading.Event()
+
+        def tell() -> None:
+            while not ended.wait(TICK_S):
+                self._write_status()
+
+        teller = threading.Thread(target=tell, name="status", daemon=True)
+        teller.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            teller.join()
+
+    def _write_status(self) -> None:
+        """A disk without room keeps nobody from working."""
+        try:
+            write_status(self._plan.root, self._status.values())
+        except OSError as error:
+            if self._is_status_written:
+                _log.warning("status not written", folder=self._plan.root, error=str(error))
+            self._is_status_written = False
+        else:
+            self._is_status_written = True
+
+    def _tick(self, stop: threading.Event) -> None:
         for name in self._plan.jobs:
+            if stop.is_set():  # each job may have waited for brokers
+                return
+            now_s = time.monotonic()
             if name in self._queries:
                 self._look_at(name, now_s)
             elif now_s >= self._due_s[name] and name != "audit":
                 self._begin(name, now_s)
-        self._keep_house(now_s)
-        write_status(self._plan.root, self._status.values())
+        self._keep_house(time.monotonic())
 
     def _begin(self, name: str, now_s: float) -> None:
         try:
+            self._seen.setdefault(name, self._version(name))
             if name == "archive":
                 self._queries[name] = self._start_archive()
             else:
@@ -197,7 +280,7 @@ class Driver:
         except Exception as error:  # whatever Spark throws is shown, and ends this attempt only
             self._failed(name, now_s, error)
         else:
-            self._tell(name, state=JobState.RUNNING, detail="")
+            self._tell(name, state=JobState.RUNNING, detail=self._left_out() if name == "archive" else "")
 
     def _ask_cluster(self, now_s: float) -> None:
         """A cluster of Kafka's own does not tell how far groups are; it is asked."""
@@ -210,7 +293,7 @@ class Driver:
 
     def _start_archive(self) -> StreamingQuery:
         self._archived = self._topics_to_archive()
-        if not self._archived:
+        if not self._archived and not self._remade:
             raise _NothingToDo("no topic is to be archived: set braid.archive of a topic to on or required")
         self._due_s["archive"] = time.monotonic() + LOOK_S
         self._archived_before = self._archived_rows()
@@ -219,7 +302,8 @@ class Driver:
             self._spark,
             bootstrap=self._plan.bootstrap,
             path=self._plan.archive_path,
-            topics=self._archived,
+            topics=[*self._archived, *self._remade],  # these are left out, and their marks are taken back
+            fail_on_data_loss=not self._plan.allow_data_loss,
             kafka=self._plan.kafka,
         )
 
@@ -232,6 +316,8 @@ class Driver:
         progress = query.lastProgress
         if progress is not None:
             self._failures.pop(name, None)
+            if progress.batchId != self._status[name].batch:
+                self._tell_losses(name)
             if name == "archive":
                 self._tell_archived(progress.batchId, progress.batchDuration / 1000)
             else:
@@ -240,6 +326,25 @@ class Driver:
         if name == "archive" and now_s >= self._due_s[name]:
             self._due_s[name] = now_s + LOOK_S
             self._follow_topics(query)
+
+    def _tell_losses(self, name: str) -> None:
+        """What lies in the job's quarantine, and what was gone before it was read."""
+        path = self._table_of(name)
+        if path is None or not Table.exists(path):
+            return
+        lost = self._status[name].lost
+        for commit in Table.open(path).commits(self._seen[name] + 1):
+            gaps = [gap for piece in commit.ranges for gap in piece.gaps]
+            lost += sum(end - start for start, end, cause in gaps if cause == UNKNOWN)
+            self._seen[name] = commit.version
+        quarantine = path.with_name("quarantine" if name == "archive" else f"{path.name}_quarantine")
+        rows = sum(file.rows for file in Table.open(quarantine).files()) if Table.exists(quarantine) else 0
+        self._tell(name, quarantined=rows, lost=lost)
+
+    def _version(self, name: str) -> int:
+        """Of the job's table; -1 where there is none yet."""
+        path = self._table_of(name)
+        return Table.open(path).version if path is not None and Table.exists(path) else -1
 
     def _tell_archived(self, batch: int, seconds: float) -> None:
         told = self._status["archive"]
@@ -260,10 +365,18 @@ class Driver:
             self._due_s["archive"] = 0.0
 
     def _topics_to_archive(self) -> list[str]:
-        return sorted(set(self._plan.topics)) or sorted(archive.chosen_topics(self._plan.bootstrap, self._plan.kafka))
+        """Without those that were made anew."""
+        plan = self._plan
+        wanted = sorted(set(plan.topics)) or sorted(archive.chosen_topics(plan.bootstrap, plan.kafka))
+        self._remade = archive.remade_topics(plan.archive_path, plan.bootstrap, wanted, plan.kafka)
+        return [topic for topic in wanted if topic not in self._remade]
+
+    def _left_out(self) -> str:
+        said = [f"{topic} is NOT archived: {why}" for topic, why in self._remade.items()]
+        return "; ".join(said)
 
     def _failed(self, name: str, now_s: float, error: Exception) -> None:
-        if isinstance(error, InvalidOption):
+        if isinstance(error, _NEVER_WORKS):
             raise error
         count = self._failures[name] = self._failures.get(name, 0) + 1
         pause_s = RESTART_S[min(count, len(RESTART_S)) - 1]
@@ -335,11 +448,18 @@ class Driver:
 
     def _audit(self) -> str:
         try:
-            report = audit(self._plan.archive_path, bootstrap=self._plan.bootstrap, kafka=self._plan.kafka)
+            report = audit(
+                self._plan.archive_path,
+                bootstrap=self._plan.bootstrap,
+                kafka=self._plan.kafka,
+                topics=self._plan.topics,
+            )
         except TableError as error:
             return error.message
         saved = report.save(Path(self._plan.root) / "audits")
         verdict = "sound" if report.sound else f"NOT SOUND, {len(report.findings)} findings"
+        if report.not_archived:
+            verdict += f", {report.not_archived} not archived yet"
         return f"{verdict}: {saved}"
 
     def _tell(self, name: str, **changes: Any) -> None:

@@ -36,8 +36,22 @@ class JobStatus(msgspec.Struct, frozen=True, kw_only=True):
     total: int = 0
     """How many there were to read when it began; 0 where that is not known."""
     rows_per_s: float = 0.0
+    quarantined: int = 0
+    """How many rows lie in its quarantine."""
+    lost: int = 0
+    """How many offsets this driver found to be gone before they were read."""
     detail: str = ""
     changed_ms: int = 0
+
+    @property
+    def said(self) -> str:
+        """What there is to say of it, in a line."""
+        parts = [self.detail]
+        if self.quarantined:
+            parts.append(f"{self.quarantined:,} in quarantine")
+        if self.lost:
+            parts.append(f"{self.lost:,} were gone before they were read")
+        return "; ".join(part for part in parts if part)
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):

@@ -127,8 +127,8 @@ async def test_marks_that_are_on_disk_go_from_memory_with_their_idle_file_and_co
         await log.create_topic(topic((1,)))
         segments = log._engine.partitions[1].segments
         for begin, end in ((0, 310), (310, 620)):
-            for at in range(begin, end):
-                await log.append([(1, large(at))])
+            for first in range(begin, end, TOGETHER):
+                await asyncio.gather(*(log.append([(1, large(at))]) for at in range(first, first + TOGETHER)))
             await log.maintain()
             assert max(marks(segment) for segment in segments[:-1]) > 3
             await asyncio.to_thread(wait_for, lambda: log.statistics().open_files == 0)
@@ -137,6 +137,10 @@ async def test_marks_that_are_on_disk_go_from_memory_with_their_idle_file_and_co
                 assert body(split_served((await log.read(1, offset, 1)).data, offset)[0]) == body(large(offset))
     finally:
         await log.close()
+
+
+TOGETHER = 31
+"""So many batches share a turn, and the file does not become idle between two of them on a slow machine."""
 
 
 def large(at: int) -> Batch:

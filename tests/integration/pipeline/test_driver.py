@@ -211,13 +211,17 @@ def test_a_run_by_command_and_what_it_found(broker: Broker, tmp_path: Path) -> N
         (("pipeline", "run", "nonsense", "--once"), "there is no job nonsense"),
         (("pipeline", "run", "--keep", "long"), "--keep: 'long' is no time"),
         (("pipeline", "run", "--conf", "x"), "--conf: 'x' is not KEY=VALUE"),
+        (("pipeline", "run", "--kafka", "message.max.bytes=5"), "the source does not have kafka.message.max.bytes"),
+        (("pipeline", "run", "--path", "s3://bucket/x"), "object stores are not served"),
+        (("pipeline", "submit", "--master", "yarn", "--dry-run", "--path", "s3://bucket/x"), "object stores"),
         (("pipeline", "submit", "--master", "mesos://x", "--dry-run"), "mesos://x"),
         (("archive", "find"), "--id, --key or --topic"),
         (("archive", "find", "--topic", "t", "--from", "yesterday"), "--from: 'yesterday' is no time"),
     ],
 )
 def test_what_cannot_work_is_said_in_a_line(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
-    ended = braid(*arguments, "--path", str(tmp_path))
+    path = () if "--path" in arguments else ("--path", str(tmp_path))
+    ended = braid(*arguments, *path)
     assert ended.returncode in (1, 2)
     assert said in ended.stderr
     assert "Traceback" not in ended.stderr

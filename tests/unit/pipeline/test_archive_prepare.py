@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from braidmq.pipeline.archive import ARCHIVED, prepared
 from braidmq.pipeline.archive._layout import bucket_of
-from braidmq.pipeline.columns import MESSAGE, SCHEMA_VERSION
+from braidmq.pipeline.columns import MESSAGE, SCHEMA_VERSION, UNREADABLE, UNREADABLE_REASON
 from braidmq.pipeline.decode import instance_of
 
 START = datetime(1970, 1, 1, tzinfo=UTC)
@@ -65,3 +65,9 @@ def test_a_batch_is_prepared_as_its_rows_would_be_one_by_one(
         assert found["body_crc"] == (None if row["value"] is None else zlib.crc32(row["value"]))
         assert found["schema_ver"] == SCHEMA_VERSION
         assert found["reason"] == reason_of(row)
+
+
+def test_a_batch_that_cannot_be_read_is_for_the_quarantine() -> None:
+    row = row_of("orders", b"as it lies in the log", START, is_range=False) | {"protocol": UNREADABLE}
+    made = prepared(pa.RecordBatch.from_pylist([row], schema=MESSAGE), NOW)
+    assert made.column("reason").to_pylist() == [UNREADABLE_REASON]

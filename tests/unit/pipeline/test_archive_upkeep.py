@@ -1,4 +1,5 @@
 import os
+import zlib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from archive_support import TIME, Archived, row
 from braidmq.pipeline.archive import Folders, Retention, compact, expire, find, tidy
 from braidmq.pipeline.archive._lookup import Lookup, Question
 from braidmq.pipeline.audit import audit
-from braidmq.pipeline.tables import FileDamaged
+from braidmq.pipeline.tables import FileDamaged, _compaction
 
 LATER = TIME + timedelta(hours=2)
 
@@ -34,6 +35,35 @@ def test_compaction_makes_few_sorted_files_of_many_with_the_same_rows(tmp_path: 
         assert rows == sorted(rows, key=lambda each: (each["topic"], each["partition"], each["offset"]))
     assert audit(tmp_path).findings == []
     assert compact(str(tmp_path), now=LATER).files_before == 0
+
+
+def test_files_are_named_by_the_offsets_in_them(tmp_path: Path) -> None:
+    archive = Archived(tmp_path)
+    first, second = (f"{zlib.crc32(name):08x}" for name in (b"orders", b"stock"))
+    for rows, name in (
+        ([("orders", 1, at) for at in range(7, 20)], f"{first}-1-7-19."),
+        ([("stock", at % 2, 30 + at // 2) for at in range(8)], f"{second}-all-30-33."),
+        ([(each, 0, at) for each in ("bills", "sales") for at in (50, 51)], "topics-50-51."),
+    ):
+        before = {file.path for file in archive.table.files()}
+        archive.add([row(*each, bucket=3) for each in rows])
+        (new,) = [file.path for file in archive.table.files() if file.path not in before]
+        assert Path(new).name.startswith(name)
+
+
+def test_what_is_compressed_well_is_compacted_in_parts_that_fit_into_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = Archived(tmp_path)
+    for number in range(12):
+        archive.add([row("orders", 0, number * 10 + at, value=b"x" * 100_000) for at in range(10)])
+    assert sum(file.size for file in archive.table.files()) < 1_000_000, "a twelfth of what it is"
+    monkeypatch.setattr(_compaction, "HELD_BYTES", 4_500_000)
+    done = compact(str(tmp_path), now=LATER)
+    assert (done.files_before, done.files_after, done.rows) == (12, 3, 120)
+    assert [file.rows for file in archive.table.files()] == [40, 40, 40]
+    assert compact(str(tmp_path), now=LATER).files_before == 0, "they are as large as they may be"
+    assert audit(tmp_path).findings == []
 
 
 def test_an_hour_that_is_not_over_is_left_alone(tmp_path: Path) -> None:

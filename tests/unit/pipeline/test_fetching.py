@@ -1,5 +1,6 @@
 """What is made of brokers' answers: every offset of a range is a message or belongs to a gap with a cause."""
 
+import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,7 +17,17 @@ from braidmq.pipeline.source._fetching import read_ranges
 from braidmq.pipeline.source._options import read_options
 from braidmq.pipeline.source._ranges import Range, tasks
 from braidmq.pipeline.source._stream import _shared_out
-from braidmq.records import Batch, Marker, Record, batch_prefix, build_batch, build_marker
+from braidmq.records import (
+    Batch,
+    Codec,
+    Marker,
+    Record,
+    batch_prefix,
+    build_batch,
+    build_marker,
+    extend_checksum,
+)
+from pipeline_support import packed_badly
 
 SCHEMA = to_arrow_schema(from_arrow_schema(MESSAGE), timezone="UTC")
 PLACE = Place("t", 0)
@@ -173,3 +184,47 @@ def test_a_limit_is_shared_out_whole(lags: list[int], rows: int) -> None:
     shares = _shared_out(behind, rows)
     assert sum(shares.values()) == min(rows, sum(lags))
     assert all(0 <= share <= behind[place] for place, share in shares.items())
+
+
+def read_all(batches: Sequence[Batch], first: int, end: int, **given: str) -> list[dict[str, Any]]:
+    options = read_options({"bootstrap": "x", "topics": "t", **given})
+    cluster: Any = Answers(batches, end=end, size=1 << 20)
+    ranges = [Range(PLACE, first, end, 0, compacted=True)]
+    found = read_ranges(cluster, ranges, options, SCHEMA, None)
+    return [row for batch in found for row in batch.to_pylist()]
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
+def test_a_batch_that_cannot_be_read_comes_as_it_is_and_keeps_no_other_from_being_read(codec: Codec) -> None:
+    bad = [packed_badly(plain(first, 3, codec=codec)) for first in (2, 5, 9)]
+    *rows, last = read_all([plain(0, 2), bad[0], bad[1], plain(8, 1), bad[2], plain(12, 2)], 0, 14, ranges="true")
+    assert [(row["offset"], row["protocol"]) for row in rows] == [
+        (0, "kafka"), (1, "kafka"), (2, "unreadable"), (5, "unreadable"), (8, "kafka"), (9, "unreadable"),
+        (12, "kafka"), (13, "kafka"),
+    ]  # fmt: skip
+    assert rows[2]["value"] == bad[0].data
+    told = msgspec.json.decode(last["value"])
+    assert (told["records"], told["gaps"]) == (5, [[2, 8, "unreadable"], [9, 12, "unreadable"]])
+
+
+def test_a_task_tells_only_its_part_of_a_batch_that_cannot_be_read() -> None:
+    kept = build_batch([Record(offset, 0, None, b"", ()) for offset in (3, 4, 7)], base_offset=2, last_offset=9)
+    *rows, last = read_all([packed_badly(kept), plain(10, 2)], 4, 12, ranges="true")
+    assert [(row["offset"], row["protocol"]) for row in rows] == [(4, "unreadable"), (10, "kafka"), (11, "kafka")]
+    told = msgspec.json.decode(last["value"])
+    assert (told["records"], told["gaps"]) == (2, [[4, 10, "unreadable"]])
+
+
+def test_where_nobody_hears_of_gaps_it_is_an_error_unless_data_loss_is_allowed() -> None:
+    batches = [plain(0, 1), packed_badly(plain(1, 2, codec=Codec.GZIP)), plain(3, 1)]
+    with pytest.raises(ReadFailed, match=r"t/0: .*set failOnDataLoss to false"):
+        read_all(batches, 0, 4)
+    assert [row["offset"] for row in read_all(batches, 0, 4, failOnDataLoss="false")] == [0, 3]
+
+
+def test_a_compression_that_nobody_knows_is_not_read() -> None:
+    data = bytearray(plain(0, 1).data)
+    data[22] |= 7
+    struct.pack_into(">I", data, 17, extend_checksum(0, bytes(data[21:])))
+    rows = read_all([plain(0, 1)._replace(data=bytes(data))], 0, 1, ranges="true")
+    assert [row["protocol"] for row in rows] == ["unreadable", "range"]

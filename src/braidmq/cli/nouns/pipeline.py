@@ -38,6 +38,9 @@ def pipeline_run(
     keep_history: Annotated[
         str | None, typer.Option(metavar="AGE", help="How long history by the minute is kept, such as 90d.")
     ] = None,
+    allow_data_loss: Annotated[
+        bool, typer.Option("--allow-data-loss", help="Archive on behind messages that were gone before they were read.")
+    ] = False,
     kafka: KafkaSets = None,
     data: Data = None,
     config: ConfigFile = None,
@@ -60,6 +63,7 @@ def pipeline_run(
             keep=keep,
             keep_topics=keep_topic or [],
             keep_history=keep_history,
+            allow_data_loss=allow_data_loss,
         )
     )
 

@@ -73,7 +73,7 @@ from braidmq.model.errors import (
     UnknownMember,
 )
 from braidmq.model.group_settings import CONSUME, OFF
-from braidmq.model.names import ARCHIVE_GROUP
+from braidmq.model.names import ARCHIVE_GROUP, REPLAY_GROUP_PREFIX
 from braidmq.model.share_settings import Pace, consumer_pace, share_pace
 from braidmq.store import Change, GroupChanged, TopicChanged
 
@@ -558,8 +558,8 @@ class Groups:
         topic = self._topic_of(number)
         if topic is None:
             return True
-        if name == ARCHIVE_GROUP:
-            return False  # how far the archive is stays true for as long as the topic is there
+        if name == ARCHIVE_GROUP or name.startswith(REPLAY_GROUP_PREFIX):
+            return False  # how far the archive is, or a replay of it, stays true for as long as the topic is there
         group = self._groups.get(name)
         if self._pending.has(name, number) or (group is not None and group.reads(topic.name)):
             return False

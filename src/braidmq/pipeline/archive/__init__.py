@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from braidmq.pipeline.archive._search import Searcher, SearchFailed, SearchTimeout, close_searchers, find
     from braidmq.pipeline.archive._sink import ArchiveSink
     from braidmq.pipeline.archive._source import ArchiveSource
+    from braidmq.pipeline.archive._topics import remade_topics
 
 __all__ = [
     "APP",
@@ -57,6 +58,7 @@ __all__ = [
     "quarantine_table",
     "read_marks",
     "refresh_marks",
+    "remade_topics",
     "replay",
     "start",
     "tidy",
@@ -97,6 +99,7 @@ _PARTS: Final = {
     "find": "_search",
     "ArchiveSink": "_sink",
     "ArchiveSource": "_source",
+    "remade_topics": "_topics",
 }
 
 

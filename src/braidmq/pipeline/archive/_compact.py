@@ -49,7 +49,7 @@ def compact(
     folders = Folders(path)
     table = Table.open(folders.messages)
     closed = [file for file in table.files() if file.high["store_time"] < hour_of(now)]
-    found = small_groups(closed, lambda file: file.low["store_time"], target_bytes)
+    found = small_groups(folders.messages, closed, lambda file: file.low["store_time"], target_bytes)
     done, damage = Compacted(), ""
     for group, rewritten in _rewritten(spark, [_Group(path, files) for files in found]):
         damage = damage or rewritten.damage

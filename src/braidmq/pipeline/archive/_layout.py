@@ -12,6 +12,7 @@ from typing import Final
 import pyarrow as pa
 
 from braidmq.model import DEFAULT_INSTANCE
+from braidmq.pipeline._folders import local_folder
 from braidmq.pipeline.columns import ADDED, MESSAGE, SCHEMA_VERSION
 from braidmq.pipeline.tables import REASON, LiveFile, Table
 
@@ -55,7 +56,7 @@ class Folders:
     """Where everything of one archive lies."""
 
     def __init__(self, path: str | Path) -> None:
-        self.root = Path(str(path).removeprefix("file://")).absolute()
+        self.root = local_folder(path)
         self.messages = self.root / "messages"
         self.quarantine = self.root / "quarantine"
         self.index = self.root / "index"

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from braidmq.pipeline.archive._layout import QUARANTINED, bucket_of
-from braidmq.pipeline.columns import SCHEMA_VERSION
+from braidmq.pipeline.columns import SCHEMA_VERSION, UNREADABLE, UNREADABLE_REASON
 from braidmq.pipeline.decode import instance_of
 from braidmq.pipeline.tables import RANGE_OFFSET, REASON
 
@@ -55,6 +55,8 @@ def _checksums(values: pa.Array) -> pa.Array:
 
 
 def _reasons(messages: pa.RecordBatch, now: datetime) -> pa.Array:
+    if messages.num_rows == 1 and messages.column("protocol")[0].as_py() == UNREADABLE:
+        return pa.array([UNREADABLE_REASON])  # such a row comes alone
     times = messages.column("store_time")
     early, late = (
         pc.less(times, pa.scalar(_EARLIEST, times.type)),

@@ -16,6 +16,7 @@ import msgspec
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from braidmq.model import BORN_HEADER, BraidError
+from braidmq.model.names import REPLAY_GROUP_PREFIX
 from braidmq.pipeline._brokers import topics_at
 from braidmq.pipeline.archive._layout import Folders, by_schema
 from braidmq.pipeline.errors import BrokerUnreachable, InvalidOption
@@ -24,12 +25,18 @@ from braidmq.pipeline.tables import LiveFile, Table
 REPLAY_HEADER: Final = "__replay"
 """Where a message was in the archive: topic, partition and offset, with spaces between them."""
 CHUNK: Final = 2_000
+CHUNK_BYTES: Final = 32 * 1024 * 1024
+"""No chunk has more bytes of bodies, and no more are held at once, unless one message has more."""
 _WINDOW_OFFSETS: Final = 20_000
+_FULL_S: Final = 0.1
 _ANSWER_LIMIT_S: Final = 30.0
 _ATTEMPTS: Final = 5
 _COLUMNS: Final = '"partition", "offset", "key", "value", headers, store_time, born_time, repeated_headers'
 _OLD_COLUMNS: Final = '"partition", "offset", "key", "value", headers, store_time, born_time, NULL'
 """Of files from before headers could come twice."""
+
+_SIZES: Final = '"offset", coalesce(octet_length("value"), 0) + coalesce(octet_length("key"), 0)'
+_IN_ORDER: Final = 'AND "partition" = ? AND "offset" >= ? AND "offset" < ? ORDER BY "offset"'
 
 Progress = Callable[[int, int], None]
 """Told how many messages are in the topic, and how many there will be."""
@@ -66,6 +73,10 @@ class _Message(msgspec.Struct):
     key: bytes | None
     value: bytes | None
     headers: list[tuple[str, str | bytes | None]]
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.key or b"") + len(self.value or b"")
 
 
 def replay(
@@ -187,11 +198,14 @@ class _Archive:
 
     def chunks(self, position: _Position, size: int) -> Iterator[list[_Message]]:
         waiting: list[_Message] = []
+        waiting_bytes = 0
         for message in self._messages(position.partition, position.next):
-            if waiting and (len(waiting) >= size or waiting[-1].partition != message.partition):
+            is_full = len(waiting) >= size or waiting_bytes + message.size_bytes > CHUNK_BYTES
+            if waiting and (is_full or waiting[-1].partition != message.partition):
                 yield waiting
-                waiting = []
+                waiting, waiting_bytes = [], 0
             waiting.append(message)
+            waiting_bytes += message.size_bytes
         if waiting:
             yield waiting
 
@@ -203,12 +217,25 @@ class _Archive:
             for low in range(begin, last + 1, _WINDOW_OFFSETS):
                 high = min(low + _WINDOW_OFFSETS, last + 1)
                 files = [file for file in self._files if file.low["offset"] < high and file.high["offset"] >= low]
-                rest = 'AND "partition" = ? AND "offset" >= ? AND "offset" < ? ORDER BY "offset"'
-                new, old = by_schema(files)
-                rows = self._query(_COLUMNS, rest, new, [partition, low, high])
-                rows += self._query(_OLD_COLUMNS, rest, old, [partition, low, high])
-                for row in sorted(rows, key=lambda row: row[1]) if new and old else rows:
-                    yield _message(self._topic, row)
+                for first_of, end_of in self._small(files, partition, low, high):
+                    yield from self._between(files, partition, first_of, end_of)
+
+    def _small(self, files: list[LiveFile], partition: int, low: int, high: int) -> Iterator[tuple[int, int]]:
+        """The offsets in parts whose bodies can be held at once: these are put in order, and so are all in memory."""
+        first, size = low, 0
+        for offset, size_bytes in self._query(_SIZES, _IN_ORDER, files, [partition, low, high]):
+            if size and size + size_bytes > CHUNK_BYTES:
+                yield first, offset
+                first, size = offset, 0
+            size += size_bytes
+        yield first, high
+
+    def _between(self, files: list[LiveFile], partition: int, low: int, high: int) -> Iterator[_Message]:
+        new, old = by_schema(files)
+        rows = self._query(_COLUMNS, _IN_ORDER, new, [partition, low, high])
+        rows += self._query(_OLD_COLUMNS, _IN_ORDER, old, [partition, low, high])
+        for row in sorted(rows, key=lambda row: row[1]) if new and old else rows:
+            yield _message(self._topic, row)
 
 
 def _message(topic: str, row: Any) -> _Message:
@@ -234,13 +261,14 @@ class _Target:
         self._consumer = Consumer(
             common
             | {
-                "group.id": f"__braid.replay.{identity}",
+                "group.id": f"{REPLAY_GROUP_PREFIX}{identity}",
                 "enable.auto.commit": False,
                 "isolation.level": "read_committed",
             }
         )
         self._producer = Producer(
-            common | {"transactional.id": f"__braid.replay.{identity}", "linger.ms": "20", "compression.type": "zstd"}
+            common
+            | {"transactional.id": f"{REPLAY_GROUP_PREFIX}{identity}", "linger.ms": "20", "compression.type": "zstd"}
         )
 
     def begin(self) -> _Position:
@@ -276,14 +304,20 @@ class _Target:
 
         self._producer.begin_transaction()
         for message in messages:
-            self._producer.produce(
-                self._into,
-                message.value,
-                message.key,
-                message.partition % self._partitions,
-                headers=message.headers,
-                on_delivery=delivered,
-            )
+            while True:
+                try:
+                    self._producer.produce(
+                        self._into,
+                        message.value,
+                        message.key,
+                        message.partition % self._partitions,
+                        headers=message.headers,
+                        on_delivery=delivered,
+                    )
+                    break
+                except BufferError:
+                    # The client holds as much as it may: some of it has to be sent first.
+                    self._producer.poll(_FULL_S)
         self._producer.flush(_ANSWER_LIMIT_S)
         if failed:
             raise KafkaException(failed[0])

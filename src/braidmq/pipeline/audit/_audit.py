@@ -20,12 +20,14 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from braidmq.pipeline.archive import Folders
+from braidmq.pipeline._brokers import topics_at
+from braidmq.pipeline.archive import Folders, chosen_topics, remade_topics
 from braidmq.pipeline.archive._expire import Runs, runs_of
 from braidmq.pipeline.archive._layout import APP
 from braidmq.pipeline.audit._intervals import Interval, count, repeated, union, without
 from braidmq.pipeline.audit._log_check import LogReader
 from braidmq.pipeline.audit._report import Finding, PartitionAudit, Report
+from braidmq.pipeline.columns import UNREADABLE
 from braidmq.pipeline.tables import Commit, LiveFile, Table, TopicPartition, file_checksum, named_checksum
 
 UNKNOWN: Final = "unknown"
@@ -61,12 +63,14 @@ def audit(
     spark: SparkSession | None = None,
     bootstrap: str | None = None,
     kafka: Mapping[str, str] | None = None,
+    topics: Sequence[str] = (),
     log_rows_max: int = LOG_ROWS_MAX,
     now: datetime | None = None,
 ) -> Report:
     """Audits the archive at `path`; files are read in Spark's tasks where a session is given. With `bootstrap`, the
-    newest rows of each partition, up to `log_rows_max`, are compared with the log. Raises TableError where there is no
-    archive, and BrokerUnreachable."""
+    newest rows of each partition, up to `log_rows_max`, are compared with the log, and the log says what is not
+    archived yet, also of the `topics` that are to be archived (those whose setting says so, unless they are named).
+    Raises TableError where there is no archive, and BrokerUnreachable."""
     folders = Folders(path)
     table = Table.open(folders.messages)
     version = table.version
@@ -84,18 +88,29 @@ def audit(
         bad = _read_files(None, [_Task(str(folders.quarantine), file) for file in quarantine.files()])
         findings += [finding for each in bad for finding in each.findings]
         quarantined = _gathered(each.runs for each in bad)
-    log = None if bootstrap is None else LogReader(bootstrap, dict(kafka or {}))
+    places = accounts.keys() | rows.keys() | quarantined.keys()
+    log, gone = None, {}
+    if bootstrap is not None:
+        settings = dict(kafka or {})
+        chosen = set(topics) or set(chosen_topics(bootstrap, settings))
+        known = topics_at(bootstrap, settings)
+        places = places | {(topic, number) for topic in chosen for number in known.get(topic, ())}
+        gone = remade_topics(str(path), bootstrap, {topic for topic, _ in places}, settings)
+        findings += [Finding("topic_remade", why, topic) for topic, why in gone.items()]
+        log = LogReader(bootstrap, settings)
     try:
         partitions = []
-        for place in sorted(accounts.keys() | rows.keys() | quarantined.keys()):
+        for place in sorted(places):
             account = accounts.get(place, _Account())
             judged = _Partition(place, account, rows.get(place, []), quarantined.get(place, []))
             findings += judged.findings()
-            compared = 0
-            if log is not None:
-                compared, differing = _against_log(log, table, files, judged, log_rows_max)
-                findings += differing
-            partitions.append(judged.summary(compared))
+            compared, behind = 0, 0
+            bounds = None if log is None or place[0] in gone else log.bounds(*place)
+            if log is not None and bounds is not None:
+                compared, differing = _against_log(log, table, files, judged, bounds, log_rows_max)
+                findings += [*differing, *judged.lost_before(bounds[0])]
+                behind = judged.behind(bounds)
+            partitions.append(judged.summary(compared, behind))
     finally:
         if log is not None:
             log.close()
@@ -144,6 +159,7 @@ class _Partition:
     ) -> None:
         self.place = place
         self._account = account
+        self.gaps = account.gaps
         self._rows = rows
         self._quarantined = quarantined
         self.covered = union(account.ranges)
@@ -173,7 +189,17 @@ class _Partition:
         for first, end in intervals[:FINDINGS_MAX]:
             yield Finding(kind, detail, topic, partition, first, end)
 
-    def summary(self, compared: int) -> PartitionAudit:
+    def lost_before(self, first: int) -> Iterator[Finding]:
+        """What the log gave up, from where the archive ends."""
+        if self.covered:
+            detail = "the log gave these up before they were archived"
+            yield from self._found("gone_unarchived", without([(self.covered[-1][1], first)], []), detail)
+
+    def behind(self, bounds: Interval) -> int:
+        """How many offsets the log has behind the archive's end."""
+        return max(0, bounds[1] - max(bounds[0], self.covered[-1][1] if self.covered else 0))
+
+    def summary(self, compared: int, behind: int) -> PartitionAudit:
         topic, partition = self.place
         gaps: Counter[str] = Counter()
         for first, end, cause in self._account.gaps:
@@ -190,6 +216,7 @@ class _Partition:
             quarantined=count(self._quarantined),
             expired=count(union(self._account.expired)),
             compared_with_log=compared,
+            not_archived=behind,
         )
 
 
@@ -236,18 +263,20 @@ def _read_file(task: _Task) -> _FileAudit:
 
 
 def _against_log(
-    log: LogReader, table: Table, files: Sequence[LiveFile], judged: _Partition, rows_max: int
+    log: LogReader, table: Table, files: Sequence[LiveFile], judged: "_Partition", bounds: Interval, rows_max: int
 ) -> tuple[int, list[Finding]]:
     """The newest offsets that both have: each visible record of the log must be a row with the same body."""
     topic, partition = judged.place
-    bounds = log.bounds(topic, partition)
-    if bounds is None or not judged.covered:
+    if not judged.covered:
         return 0, []
     end = min(judged.covered[-1][1], bounds[1])
     first = max(judged.covered[0][0], bounds[0], end - rows_max)
     if first >= end:
         return 0, []
-    logged = log.checksums(topic, partition, first, end)
+    unreadable = [(since, until) for since, until, cause in judged.gaps if cause == UNREADABLE]
+    logged: dict[int, int | None] = {}
+    for since, until in without([(first, end)], unreadable):
+        logged |= log.checksums(topic, partition, since, until, is_cut=until < end)
     archived = _archived_checksums(table, files, topic, partition, first, end)
     # Offsets that the commits call gaps: where the log has a message, it was no gap.
     unexpected = judged.gap_offsets(first, end) - archived.keys()

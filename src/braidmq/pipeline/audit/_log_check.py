@@ -1,5 +1,6 @@
 """Compares the archive with what the log still has: the one witness that did not pass through the pipeline."""
 
+import time
 import zlib
 from collections.abc import Mapping
 from typing import Final
@@ -10,7 +11,10 @@ from braidmq.pipeline.errors import BrokerUnreachable
 
 _ANSWER_LIMIT_S: Final = 30.0
 _AT_ONCE: Final = 2_000
+_GATHER_S: Final = 0.1
+"""Asked for many messages at once, librdkafka waits so long for the last of them."""
 _SILENCE_S: Final = 10.0
+_UNREADABLE: Final = ("_BAD_COMPRESSION", "_BAD_MSG", "_UNDERFLOW")
 
 
 class LogReader:
@@ -44,20 +48,28 @@ class LogReader:
             raise BrokerUnreachable(f"{self._bootstrap}: {error}") from error
         return low, high
 
-    def checksums(self, topic: str, partition: int, first: int, end: int) -> dict[int, int | None]:
-        """For each visible record from `first` to before `end`: the CRC-32 of its value, None where it has none."""
+    def checksums(
+        self, topic: str, partition: int, first: int, end: int, *, is_cut: bool = False
+    ) -> dict[int, int | None]:
+        """For each visible record from `first` to before `end`: the CRC-32 of its value, None where it has none. With
+        `is_cut`, what comes at the end is known to be unreadable, and this client stops before it or at it."""
         found: dict[int, int | None] = {}
         place = TopicPartition(topic, partition, first)
         self._consumer.assign([place])
         try:
+            heard = time.monotonic()
             while True:
-                messages = self._consumer.consume(_AT_ONCE, _SILENCE_S)
-                if not messages:
+                messages = self._consumer.consume(_AT_ONCE, _GATHER_S)
+                if messages:
+                    heard = time.monotonic()
+                elif time.monotonic() - heard > _SILENCE_S:
+                    if is_cut:
+                        return found
                     raise BrokerUnreachable(f"{self._bootstrap}: {topic}-{partition} gave nothing for {_SILENCE_S} s")
                 for message in messages:
                     error = message.error()
                     if error is not None:
-                        if error.name() == "_PARTITION_EOF":
+                        if error.name() == "_PARTITION_EOF" or (is_cut and error.name() in _UNREADABLE):
                             return found
                         raise BrokerUnreachable(f"{self._bootstrap}: {topic}-{partition}: {error}")
                     offset = message.offset()
@@ -65,5 +77,7 @@ class LogReader:
                         return found
                     value = message.value()
                     found[offset] = None if value is None else zlib.crc32(value)
+                    if offset == end - 1:
+                        return found
         finally:
             self._consumer.unassign()

@@ -14,7 +14,7 @@ class Finding(msgspec.Struct, frozen=True):
 
     kind: str
     """file_missing, file_damaged; hole, covered_twice, gap_unexplained; row_missing, row_twice, row_unexpected;
-    differs_from_log, missing_from_archive."""
+    differs_from_log, missing_from_archive, gone_unarchived; topic_remade."""
     detail: str
     topic: str = ""
     partition: int = -1
@@ -37,6 +37,8 @@ class PartitionAudit(msgspec.Struct, frozen=True):
     expired: int
     compared_with_log: int
     """How many rows were compared with what the log still has."""
+    not_archived: int = 0
+    """How many offsets the log has behind the archive's end."""
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -56,6 +58,11 @@ class Report(msgspec.Struct, frozen=True):
     def sound(self) -> bool:
         return not self.findings
 
+    @property
+    def not_archived(self) -> int:
+        """How many offsets the log has, in all, that are still to be archived."""
+        return sum(each.not_archived for each in self.partitions)
+
     def signed(self) -> "Report":
         """With the SHA-256 of all the rest."""
         plain = msgspec.structs.replace(self, digest="")
@@ -72,6 +79,8 @@ class Report(msgspec.Struct, frozen=True):
     def text(self) -> str:
         """For people."""
         verdict = "SOUND: every offset is accounted for" if self.sound else f"NOT SOUND: {len(self.findings)} findings"
+        if self.not_archived:
+            verdict += f"; not archived yet: {self.not_archived:,}"
         lines = [
             f"Audit of {self.path}, version {self.version} of the table, {self.time:%Y-%m-%d %H:%M:%S} UTC",
             f"{verdict}. {self.files:,} files, {self.size_bytes:,} bytes",
@@ -79,14 +88,17 @@ class Report(msgspec.Struct, frozen=True):
         ]
         for each in self.partitions:
             gaps = ", ".join(f"{number:,} {cause}" for cause, number in sorted(each.gaps.items())) or "none"
+            offsets = f"offsets {each.first:,} to {each.end - 1:,}" if each.end > each.first else "no offsets"
             lines.append(
-                f"  {each.topic}-{each.partition}: offsets {each.first:,} to {each.end - 1:,}; {each.rows:,} rows, "
+                f"  {each.topic}-{each.partition}: {offsets}; {each.rows:,} rows, "
                 f"gaps: {gaps}; {each.quarantined:,} quarantined, {each.expired:,} expired; "
-                f"{each.compared_with_log:,} compared with the log"
+                f"{each.compared_with_log:,} compared with the log, {each.not_archived:,} not archived yet"
             )
         for finding in self.findings:
             where = (
-                f"{finding.topic}-{finding.partition} {finding.first} to {finding.end - 1}: " if finding.topic else ""
+                f"{finding.topic}-{finding.partition} {finding.first} to {finding.end - 1}: "
+                if finding.partition >= 0
+                else ""
             )
             lines.append(f"  ! {finding.kind}: {where}{finding.detail}")
         return "\n".join([*lines, "", f"sha256 {self.digest}", ""])

@@ -6,7 +6,9 @@ only the results are made.
 """
 
 import json
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -17,8 +19,10 @@ from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.query import StreamingQuery
 
-from braidmq.pipeline._brokers import topics_at
-from braidmq.pipeline.errors import TopicMissing
+from braidmq.pipeline._brokers import other_ids, topics_at
+from braidmq.pipeline._brokers import topic_ids as ids_of_topics
+from braidmq.pipeline.columns import UNREADABLE, UNREADABLE_REASON
+from braidmq.pipeline.errors import TopicMissing, TopicRemade
 from braidmq.pipeline.tables import FORMAT, RANGE_OFFSET, REASON, Table, TableSink
 from braidmq.pipeline.tables._ranges import RANGE_PROTOCOL
 
@@ -108,17 +112,37 @@ class Ingest(msgspec.Struct, frozen=True, kw_only=True):
         """Has to be there before a run can be begun: an empty batch makes it."""
         spark.dataSource.register(TableSink)
         if not Table.exists(sources.table(self.name)):
-            frame = self.shape(self._read(spark, sources, ["earliest"]))
+            frame = self._shaped(self._read(spark, sources, ["earliest"]))
             self.write(spark.createDataFrame([], frame.schema), sources, {"app": self.name})
         return Table.open(sources.table(self.name))
 
     def _query(self, spark: SparkSession, sources: Sources, table: Table, trigger: dict[str, Any]) -> StreamingQuery:
-        run = table.begin(self.name, sources.table(CHECKPOINTS))
-        work = _Work(self, sources, run.options() | {"epoch": str(run.epoch)})
+        ids = self.topic_ids(sources)
+        run = table.begin(self.name, sources.table(CHECKPOINTS), topic_ids=ids)
+        work = _Work(self, sources, run.options() | {"epoch": str(run.epoch)}, ids)
+        if run.fresh:
+            # Whoever lost the checkpoint may have been cut off before the last batch came into the results.
+            work.derive(
+                spark, sorted({date.fromisoformat(str(each[DAY])) for each in table.last_partitions(self.name)})
+            )
         offsets = [json.dumps(run.resumes)] if run.resumes else ["earliest"]
-        rows = self.shape(self._read(spark, sources, offsets))
+        rows = self._shaped(self._read(spark, sources, offsets))
         writer = rows.writeStream.queryName(self.name).foreachBatch(work.take)
         return writer.option("checkpointLocation", run.checkpoint).trigger(**trigger).start()
+
+    def _shaped(self, source: DataFrame) -> DataFrame:
+        """A batch of the log that cannot be read is no row of any job."""
+        is_unreadable = f.col("protocol") == UNREADABLE
+        reason = f.when(is_unreadable, f.lit(UNREADABLE_REASON)).otherwise(f.col(REASON))
+        return self.shape(source).withColumn(REASON, reason)
+
+    def topic_ids(self, sources: Sources) -> dict[str, str]:
+        """Of the topics that it reads, as far as there are any."""
+        topics = [self.topic]
+        if self.pattern:
+            known = topics_at(sources.bootstrap, sources.kafka)
+            topics = [topic for topic in known if re.fullmatch(self.pattern, topic)]
+        return {topic: each for topic, each in ids_of_topics(sources.bootstrap, topics, sources.kafka).items() if each}
 
     def _is_there(self, sources: Sources) -> bool:
         if not self.topic:
@@ -132,6 +156,8 @@ class Ingest(msgspec.Struct, frozen=True, kw_only=True):
         return (
             reader.option("ranges", "true")
             .option("startingOffsets", offsets[0])
+            # What retention was faster with is a gap in the commit, and must not end the job for good.
+            .option("failOnDataLoss", "false")
             .option("maxRowsPerBatch", str(ROWS_PER_BATCH))
             .load()
         )
@@ -141,6 +167,7 @@ class Ingest(msgspec.Struct, frozen=True, kw_only=True):
         path = sources.table(self.name)
         writer = frame.write.format(FORMAT).mode("append").options(**options)
         writer = writer.option("path", path).option("quarantine", f"{path}_quarantine").option("ranges", "true")
+        writer = writer.option("widen", "true")
         for name, columns in (
             ("partitionBy", (DAY,)),
             ("bloom", self.bloom),
@@ -155,23 +182,47 @@ class _Work:
     """What is done with each micro-batch. Over Spark Connect a copy of it works in a process beside the server: nothing
     that it remembers comes back."""
 
-    def __init__(self, ingest: Ingest, sources: Sources, run: dict[str, str]) -> None:
+    def __init__(self, ingest: Ingest, sources: Sources, run: dict[str, str], topic_ids: dict[str, str]) -> None:
         self._ingest = ingest
         self._sources = sources
         self._run = run
+        self._topic_ids = topic_ids
 
     def take(self, frame: DataFrame, batch: int) -> None:
         frame = frame.persist()
         try:
-            self._ingest.write(frame, self._sources, self._run | {"batch": str(batch)})
             fit = frame.where(f.col("offset") != RANGE_OFFSET).where(f.col(REASON).isNull())
             days = sorted(row[DAY] for row in fit.select(DAY).distinct().collect())
+            # All was read now: of the same topics, if they still have their ids.
+            ids = self._same_topics()
+            self._ingest.write(frame, self._sources, self._run | {"batch": str(batch), "topicIds": json.dumps(ids)})
         finally:
             frame.unpersist()
+        self.derive(frame.sparkSession, days)
+
+    def derive(self, spark: SparkSession, days: Sequence[date]) -> None:
+        """Make the results of these days anew, as long as no newer driver has begun."""
         # What comes late for a day whose other samples are gone must not take the place of what was made of them.
         now = datetime.now(UTC)
         if due := [day for day in days if not self._sources.is_over(day, now)]:
-            self._ingest.derive(frame.sparkSession, self._sources, due)
+            name = self._ingest.name
+            token = _fence.set({"fence": self._sources.table(name), "fenceApp": name, "fenceEpoch": self._run["epoch"]})
+            try:
+                self._ingest.derive(spark, self._sources, due)
+            finally:
+                _fence.reset(token)
+
+    def _same_topics(self) -> dict[str, str]:
+        """The ids of the topics now. Raises TopicRemade: the next start reads the new ones from their beginning."""
+        found = self._ingest.topic_ids(self._sources)
+        known = self._topic_ids | Table.open(self._sources.table(self._ingest.name)).state(self._ingest.name).topic_ids
+        if changed := other_ids(known, found):
+            raise TopicRemade("; ".join(changed.values()))
+        return found
+
+
+_fence: Final[ContextVar[Mapping[str, str]]] = ContextVar("fence", default={})  # noqa: B039 - nobody changes it
+"""The options by which results are not written any more once a newer driver has begun. Who derives need not know."""
 
 
 def read_days(spark: SparkSession, path: str, days: Sequence[date]) -> DataFrame:
@@ -205,6 +256,8 @@ def replace_days(frame: DataFrame, path: str, app: str, days: Sequence[date], *,
         .option("partitionBy", DAY)
         .option("statistics", statistics)
         .option("replace", json.dumps({DAY: [str(day) for day in days]}))
+        .option("widen", "true")
+        .options(**_fence.get())
         .save()
     )
 

@@ -2,11 +2,14 @@
 
 Aborted messages and the markers of transactions are left out, as a consumer that reads committed messages leaves them
 out. Every offset of a range is accounted for: it was a message, or it belongs to a gap with a cause.
+
+A batch that cannot be read, say because its producer packed it badly, stops no stream that accounts for its offsets: it
+comes as a row of its own, as it lies in the log. Only where decoding fails is it looked for.
 """
 
 import itertools
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -15,14 +18,16 @@ import pyarrow as pa
 
 from braidmq.model.errors import InvalidBatch
 from braidmq.pipeline._batches import Batches, find_batches
-from braidmq.pipeline.decode import Piece, RowFilter, decode, instance_of
+from braidmq.pipeline.columns import UNREADABLE
+from braidmq.pipeline.decode import TIME_MAX_MS, Piece, RowFilter, decode, instance_of
 from braidmq.pipeline.errors import DataLost, ReadFailed
 from braidmq.pipeline.source._cluster import Cluster, Fetched, Place, Wanted
 from braidmq.pipeline.source._options import Options
-from braidmq.pipeline.source._ranges import Range
+from braidmq.pipeline.source._ranges import Range, lost
 from braidmq.records import Batch, Marker, read_marker, read_records
 
-Cause: TypeAlias = Literal["transaction", "compaction", "unknown"]
+Cause: TypeAlias = Literal["transaction", "compaction", "unknown", "unreadable"]
+Gap: TypeAlias = tuple[int, int, Cause]
 
 ROWS: Final = 8192
 """How many rows an Arrow batch has, about."""
@@ -45,7 +50,8 @@ class Progress:
         self.wanted = wanted
         self.position = wanted.first
         self.records = 0
-        self.gaps: list[tuple[int, int, Cause]] = []
+        self.gaps: list[Gap] = []
+        self._unreadable: list[tuple[int, int]] = []
         self._average_bytes = _GUESSED_BYTES
         if wanted.lost:
             self.skip_to(wanted.first + wanted.lost, "unknown")
@@ -96,13 +102,38 @@ class Progress:
         if batch.record_count == batch.last_offset_delta + 1:
             self.records += end - self.position
         else:
-            for record in read_records(batch):
-                if self.position <= record.offset < end:
-                    self.skip_to(record.offset, "compaction")
-                    self.position += 1
-                    self.records += 1
-            self.skip_to(end, "compaction")
+            self._account_sparse(batch, end)
         self.position = end
+
+    def _account_sparse(self, batch: Batch, end: int) -> None:
+        try:
+            offsets = [record.offset for record in read_records(batch) if self.position <= record.offset < end]
+        except InvalidBatch:
+            # It is found to be unreadable when it is decoded; until then it counts as if it were whole.
+            self.records += end - self.position
+            return
+        for offset in offsets:
+            self.skip_to(offset, "compaction")
+            self.position += 1
+            self.records += 1
+        self.skip_to(end, "compaction")
+
+    def give_up(self, first: int, end: int) -> None:
+        """These offsets were accounted for, and cannot be read."""
+        if self._unreadable and self._unreadable[-1][1] == first:
+            first = self._unreadable.pop()[0]
+        self._unreadable.append((first, end))
+
+    def settled(self) -> tuple[int, list[Gap]]:
+        """How many offsets are records, and where the others are."""
+        records, gaps = self.records, self.gaps
+        for first, end in self._unreadable:
+            inside = [(max(first, since), min(end, until)) for since, until, _ in gaps if since < end and until > first]
+            records -= end - first - sum(until - since for since, until in inside)
+            before = [(since, min(until, first), cause) for since, until, cause in gaps if since < first]
+            behind = [(max(since, end), until, cause) for since, until, cause in gaps if until > end]
+            gaps = [*before, (first, end, UNREADABLE), *behind]
+        return records, gaps
 
 
 def read_ranges(
@@ -122,13 +153,40 @@ def read_ranges(
     for answered in _answers(cluster, all_progress, options, through):
         for pieces in _groups(answered):
             try:
-                rows = decode(pieces, schema, row_filter)
-            except InvalidBatch as error:
-                raise ReadFailed(f"{pieces[0].topic}/{pieces[0].partition}: {error.message}") from error
-            if rows.num_rows:
-                yield rows
+                found: Iterable[pa.RecordBatch] = (decode(pieces, schema, row_filter),)
+            except InvalidBatch:
+                found = _each_alone(pieces, all_progress, options, schema, row_filter)
+            for rows in found:
+                if rows.num_rows:
+                    yield rows
     if options.with_ranges and all_progress:
         yield range_rows(all_progress, schema)
+
+
+def _each_alone(
+    pieces: Sequence[Piece],
+    all_progress: Sequence[Progress],
+    options: Options,
+    schema: pa.Schema,
+    row_filter: RowFilter | None,
+) -> Iterator[pa.RecordBatch]:
+    """One batch after the other, with a row for each that cannot be read. Where nobody hears of gaps, it is an error,
+    unless data loss is allowed."""
+    for piece in pieces:
+        for number in range(len(piece.batches.at)):
+            alone = piece._replace(batches=piece.batches.chosen(slice(number, number + 1)))
+            try:
+                rows = decode([alone], schema, row_filter)
+            except InvalidBatch as error:
+                if not options.with_ranges:
+                    lost(options, f"{piece.topic}/{piece.partition}: {error.message}", ReadFailed)
+                    continue
+                first = max(piece.first, int(alone.batches.heads["base_offset"][0]))
+                end = min(piece.end, int(alone.batches.last_offsets[-1]) + 1)
+                place = Place(piece.topic, piece.partition)
+                next(each for each in all_progress if each.wanted.place == place).give_up(first, end)
+                rows = unreadable_row(alone, first, schema)
+            yield rows
 
 
 def _groups(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
@@ -254,19 +312,30 @@ def average_bytes(cluster: Cluster, positions: Mapping[Place, int]) -> float:
 
 def range_rows(all_progress: Sequence[Progress], schema: pa.Schema) -> pa.RecordBatch:
     """A row for each range: no message, but what is known of all its offsets."""
-    told = [_told(progress) for progress in all_progress]
-    columns = {
-        "instance": [instance_of(each.wanted.place.topic) for each in all_progress],
-        "topic": [each.wanted.place.topic for each in all_progress],
-        "partition": [each.wanted.place.partition for each in all_progress],
-        "offset": [-1] * len(told),
-        "store_time": [0] * len(told),
-        "value": told,
-        "protocol": [RANGE] * len(told),
-        "traffic": ["normal"] * len(told),
-    }
+    rows = [(*each.wanted.place, -1, 0, _told(each), RANGE) for each in all_progress]
+    return _rows_of_ours(rows, schema)
+
+
+def unreadable_row(alone: Piece, offset: int, schema: pa.Schema) -> pa.RecordBatch:
+    """A row for a batch that cannot be read, and nothing else: its bytes, as they lie in the log. It comes alone, so
+    that whoever looks for such rows need not look at others."""
+    batches = alone.batches
+    at, size = int(batches.at[0]), int(batches.sizes[0])
+    time_ms = min(max(int(batches.column("max_timestamp")[0]), 0), TIME_MAX_MS)
+    raw = bytes(batches.buffer[at : at + size])
+    return _rows_of_ours([(alone.topic, alone.partition, offset, time_ms * 1000, raw, UNREADABLE)], schema)
+
+
+_OUR_COLUMNS: Final = ("topic", "partition", "offset", "store_time", "value", "protocol")
+
+
+def _rows_of_ours(rows: Sequence[tuple[object, ...]], schema: pa.Schema) -> pa.RecordBatch:
+    """Rows that are no messages, of these columns; store times are in microseconds."""
+    columns = dict(zip(_OUR_COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
+    columns["instance"] = [instance_of(str(topic)) for topic in columns["topic"]]
+    columns["traffic"] = ["normal"] * len(rows)
     arrays = [
-        pa.array(columns[field.name], field.type) if field.name in columns else pa.nulls(len(told), field.type)
+        pa.array(columns[field.name], field.type) if field.name in columns else pa.nulls(len(rows), field.type)
         for field in schema
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
@@ -274,13 +343,14 @@ def range_rows(all_progress: Sequence[Progress], schema: pa.Schema) -> pa.Record
 
 def _told(progress: Progress) -> bytes:
     topic, partition = progress.wanted.place
+    records, gaps = progress.settled()
     return msgspec.json.encode(
         {
             "topic": topic,
             "partition": partition,
             "from": progress.wanted.first,
             "to": progress.wanted.end,
-            "records": progress.records,
-            "gaps": progress.gaps,
+            "records": records,
+            "gaps": gaps,
         }
     )

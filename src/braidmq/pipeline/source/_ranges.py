@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from pyspark.sql.datasource import InputPartition
 
+from braidmq.model import BraidError
 from braidmq.pipeline.errors import DataLost
 from braidmq.pipeline.source._cluster import Cluster, Place
 from braidmq.pipeline.source._options import EARLIEST, LATEST, Bound, Offsets, Options
@@ -114,10 +115,10 @@ def checked(
     return ranges
 
 
-def lost(options: Options, what: str) -> None:
-    """Raises DataLost, unless data loss is allowed."""
+def lost(options: Options, what: str, error: type[BraidError] = DataLost) -> None:
+    """Raises DataLost, or another error, unless data loss is allowed."""
     if options.fail_on_data_loss:
-        raise DataLost(f"{what}. To go on without them, set failOnDataLoss to false")
+        raise error(f"{what}. To go on without them, set failOnDataLoss to false")
 
 
 def as_offsets(offsets: Mapping[Place, int]) -> Offsets:

@@ -1,7 +1,8 @@
 """Writes the Parquet files of a table. A file that can be seen under its name is whole and on disk.
 
-A name tells what is inside: the partition and its offsets where a file holds only one, a few random digits, so that two
-attempts at the same rows never share a name, and the CRC-32C of all bytes, so that damage shows without any index.
+A name tells what is inside: from which offset to which, and of what topic and partition where it is one; a few random
+digits, so that two attempts at the same rows never share a name, and the CRC-32C of all bytes, so that damage shows
+without any index.
 
 This runs in Spark's workers, for each row: whole Arrow batches are handled, never rows.
 """
@@ -256,14 +257,15 @@ class _OpenFile:
         return DataFile(path, self.size, self.rows, self._partition, self._low, self._high, self._nulls)
 
     def _subject(self) -> str:
-        parts = [self._low.get(name) for name in ("topic", "partition", "offset")]
-        single = self._low.get("topic") == self._high.get("topic") and self._low.get("partition") == self._high.get(
-            "partition"
-        )
-        if None in parts or not single:
+        low, high = self._low, self._high
+        if any(low.get(name) is None for name in ("topic", "partition", "offset")):
             return f"rows-{self.rows}"
-        topic = zlib.crc32(str(self._low["topic"]).encode())
-        return f"{topic:08x}-{self._low['partition']}-{self._low['offset']}-{self._high['offset']}"
+        offsets = f"{low['offset']}-{high['offset']}"
+        if low["topic"] != high["topic"]:
+            return f"topics-{offsets}"
+        topic = zlib.crc32(str(low["topic"]).encode())
+        partition = low["partition"] if low["partition"] == high["partition"] else "all"
+        return f"{topic:08x}-{partition}-{offsets}"
 
     def discard(self) -> None:
         self._file.close()

@@ -5,7 +5,7 @@ what compaction took away are gaps with a cause. So that `to - from = records + 
 is the beginning of the next.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -94,6 +94,10 @@ class Covered:
             else:
                 result.append((start, end))
         self.intervals[piece.of] = tuple(result)
+
+    def without(self, topics: Container[str]) -> "Covered":
+        """All but what is of these topics."""
+        return Covered({of: found for of, found in self.intervals.items() if of[0] not in topics})
 
     def to_plain(self) -> dict[str, dict[str, list[list[int]]]]:
         """As it lies in a commit: topic, partition, intervals."""

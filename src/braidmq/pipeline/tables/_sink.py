@@ -20,7 +20,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from braidmq.pipeline.tables._errors import TableError
+from braidmq.pipeline.tables._errors import NewerTable, TableError
 from braidmq.pipeline.tables._files import DataFile, FileWriter
 from braidmq.pipeline.tables._ranges import RANGE_OFFSET, RANGE_PROTOCOL, Range, decode_range
 from braidmq.pipeline.tables._table import Table
@@ -93,10 +93,7 @@ def open_tables(options: SinkOptions, schema: StructType) -> tuple[Table, Table 
     columns = pa.schema([item for item in given if not (quarantine and item.name == REASON)])
     path = options.text("path")
     if Table.exists(path):
-        table = Table.open(path)
-        missing = set(table.schema.names) ^ set(columns.names)
-        if missing:
-            raise TableError(f"{FORMAT}: {path} and the rows differ in the columns {sorted(missing)}")
+        table = _fitting(Table.open(path), columns, widens=options.flag("widen"))
     else:
         table = Table(
             path,
@@ -114,6 +111,30 @@ def open_tables(options: SinkOptions, schema: StructType) -> tuple[Table, Table 
     layout = table.layout
     return table, Table(
         quarantine, pa.schema(fields), statistics=list(layout.statistics), schema_version=layout.schema_version
+    )
+
+
+def _fitting(table: Table, columns: pa.Schema, *, widens: bool) -> Table:
+    """The table, with the columns that a later version of the program has added. What it has and the rows have not is
+    of a version that is later still."""
+    unknown = [name for name in table.schema.names if name not in columns.names]
+    added = [field.with_nullable(True) for field in columns if field.name not in table.schema.names]
+    if widens and unknown:
+        raise NewerTable(f"the table at {table.path} has the columns {unknown}, which this program does not know")
+    if unknown or (added and not widens):
+        names = sorted({*unknown, *(field.name for field in added)})
+        raise TableError(f"{FORMAT}: {table.path} and the rows differ in the columns {names}")
+    if not added:
+        return table
+    layout = table.layout
+    return Table(
+        table.path,
+        pa.schema([*table.schema, *added]),
+        layout.partition_by,
+        bloom=layout.bloom,
+        statistics=layout.statistics,
+        sort_by=layout.sort_by,
+        schema_version=layout.schema_version + 1,
     )
 
 
@@ -196,7 +217,12 @@ class Writing:
                 (self.quarantine.path / file.path).unlink(missing_ok=True)
 
     def append(
-        self, messages: list[WriterCommitMessage | None], epoch: int, lineage: int | None, batch: int
+        self,
+        messages: list[WriterCommitMessage | None],
+        epoch: int,
+        lineage: int | None,
+        batch: int,
+        topic_ids: Mapping[str, str] | None = None,
     ) -> int | None:
         """The commit names the files of the quarantine; who is cut off before they are in it finds them there."""
         app = self.options.text("app")
@@ -209,6 +235,7 @@ class Writing:
             batch,
             lineage=lineage,
             holes=self.options.flag("holes"),
+            topic_ids=topic_ids,
             notes={"quarantined": msgspec.to_builtins(written.quarantined)} if written.quarantined else {},
         )
         if version is not None and self.quarantine is not None and written.quarantined:
@@ -252,6 +279,8 @@ class TableWriter(DataSourceArrowWriter):
         if self._overwrite:
             text = options.optional("replace")
             where = msgspec.json.decode(text, type=dict[str, Any]) if text else {}
+            if fence := options.optional("fence"):
+                Table.open(fence).check_epoch(options.text("fenceApp"), options.number("fenceEpoch"))
             table.replace(Written.of_all(messages).files, where=where, app=app, epoch=epoch)
             return
         state = table.state(app)
@@ -259,7 +288,8 @@ class TableWriter(DataSourceArrowWriter):
             table.claim(app)
             state = table.state(app)
         batch = options.number("batch") if options.optional("batch") else state.batch + 1
-        self._writing.append(messages, state.epoch if epoch is None else epoch, None, batch)
+        topic_ids = msgspec.json.decode(options.optional("topicIds") or "{}", type=dict[str, str])
+        self._writing.append(messages, state.epoch if epoch is None else epoch, None, batch, topic_ids)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         self._writing.discard(messages)
@@ -279,7 +309,12 @@ class TableStreamWriter(DataSourceStreamArrowWriter):
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         options = self.writing.options
-        self.writing.append(messages, options.number("epoch"), options.number("lineage"), batchId)
+        topic_ids = self.topic_ids(Written.of_all(messages))
+        self.writing.append(messages, options.number("epoch"), options.number("lineage"), batchId, topic_ids)
+
+    def topic_ids(self, written: Written) -> Mapping[str, str]:  # noqa: ARG002
+        """Those of the topics that the batch was read from, where somebody asks for them."""
+        return {}
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
         self.writing.discard(messages)
@@ -291,7 +326,9 @@ class TableSink(DataSource):
     Options of both: `path`, `app`; for a table that is made: `partitionBy`, `bloom`, `statistics`, `sortBy` (names with
     commas); `ranges` = true takes the rows out that say what was read; `quarantine` is the path for rows with a reason.
     A stream: `epoch`, `lineage` (from `Table.begin`), `holes` = true allows offsets to be left out. A batch: `batch` is
-    a number by which a repetition is known; with mode `overwrite`, `replace` names the partitions as JSON.
+    a number by which a repetition is known, `topicIds` are those of the topics that it was read from, as JSON; with
+    mode `overwrite`, `replace` names the partitions as JSON, and `fence`, `fenceApp` and `fenceEpoch` are another table
+    whose newer driver ends this one. `widen` = true adds columns that the table lacks.
     """
 
     @classmethod

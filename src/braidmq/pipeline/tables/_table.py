@@ -65,6 +65,8 @@ class State(msgspec.Struct):
     batch: int = -1
     """The last batch of the lineage; -1 before the first."""
     covered: Covered = msgspec.field(default_factory=Covered)
+    topic_ids: dict[str, str] = {}
+    """The id that the brokers gave each topic, where they give one: a topic made anew has another."""
 
 
 class LiveFile(msgspec.Struct, frozen=True):
@@ -91,6 +93,8 @@ class Commit(msgspec.Struct, frozen=True):
     lineage: int = 0
     batch: int = -1
     ranges: tuple[Range, ...] = ()
+    topic_ids: dict[str, str] = {}
+    """Of topics that it was the first to bring anything of, or that were made anew before it."""
     notes: dict[str, Any] = {}
 
 
@@ -254,6 +258,18 @@ class Table:
             following = max(following, end)
         return None
 
+    def last_partitions(self, app: str) -> list[dict[str, str | None]]:
+        """Those that the job's last batch has added rows to, as far as the log goes back."""
+        for version in reversed(commit_versions(self.path / "_delta_log")):
+            metadata = self.metadata(version) or {}
+            if metadata.get("kind") == "append" and metadata.get("app") == app:
+                return self._added_to(version)
+        return []
+
+    def _added_to(self, version: int) -> list[dict[str, str | None]]:
+        lines = (self.path / "_delta_log" / f"{version:020d}.json").read_bytes().splitlines()
+        return [msgspec.json.decode(line)["add"]["partitionValues"] for line in lines if line.startswith(b'{"add"')]
+
     def metadata(self, version: int) -> _Metadata | None:
         """What a writer of this house wrote into a commit; None where the commit is gone, or another program's."""
         try:
@@ -295,9 +311,10 @@ class Table:
 
     # What changes it.
 
-    def claim(self, app: str, *, anew: bool = False) -> int:
+    def claim(self, app: str, *, anew: bool = False, remade: Mapping[str, str] | None = None) -> int:
         """Takes the next epoch of a job: who held the last one can write no more. Its lineage goes on, unless it is to
-        begin `anew`: then it has the number of the epoch."""
+        begin `anew`: then it has the number of the epoch. Topics that were `remade` are covered no longer, and have
+        these ids from now on."""
         taken = 0
 
         def plan(states: dict[str, State], _: DeltaTable) -> _Plan:
@@ -305,21 +322,29 @@ class Table:
             state = states.get(app, State())
             taken = state.epoch + 1
             lineage = taken if anew or not state.lineage else state.lineage
-            return [], [], False, {"kind": "claim", "app": app, "epoch": taken, "lineage": lineage}
+            metadata: _Metadata = {"kind": "claim", "app": app, "epoch": taken, "lineage": lineage}
+            if remade:
+                metadata["topic_ids"] = dict(remade)
+            return [], [], False, metadata
 
         self._commit(plan)
         return taken
 
-    def begin(self, app: str, checkpoints: str | Path, *, source: str = "") -> Run:
+    def begin(
+        self, app: str, checkpoints: str | Path, *, source: str = "", topic_ids: Mapping[str, str] | None = None
+    ) -> Run:
         """A driver's start: takes the next epoch, and chooses between the checkpoint that fits the table and a new one
-        that begins where the table ends. A checkpoint of another `source`, say of other topics, does not fit."""
+        that begins where the table ends. A checkpoint of another `source`, say of other topics, does not fit. Topics
+        whose ids are others than the table knows were made anew: they begin at their beginning."""
         folder = _local(checkpoints)
         epoch = self.claim(app)
         # From here on no other driver writes, so that what the table has now is what it will have at the first batch.
         state = self.state(app)
-        fresh = not _fits(folder / f"{app}-{state.lineage}", state.batch, source)
-        if fresh and state.lineage != epoch:
-            epoch = self.claim(app, anew=True)
+        known = state.topic_ids
+        remade = {name: each for name, each in (topic_ids or {}).items() if each and known.get(name, each) != each}
+        fresh = bool(remade) or not _fits(folder / f"{app}-{state.lineage}", state.batch, source)
+        if remade or (fresh and state.lineage != epoch):
+            epoch = self.claim(app, anew=True, remade=remade)
             state = self.state(app)
         checkpoint = folder / f"{app}-{state.lineage}"
         if fresh:
@@ -338,9 +363,11 @@ class Table:
         *,
         lineage: int | None = None,
         holes: bool = False,
+        topic_ids: Mapping[str, str] | None = None,
         notes: Mapping[str, Any] | None = None,
     ) -> int | None:
-        """Adds a batch, and gives the table's new version; None when the table has the batch already.
+        """Adds a batch, and gives the table's new version; None when the table has the batch already. Ids of topics are
+        kept with the first batch that names them.
 
         Raises Fenced when a newer driver has begun, and CoverageBroken when the batch does not continue what is there.
         """
@@ -369,6 +396,8 @@ class Table:
                 "batch": batch,
                 "ranges": msgspec.to_builtins(pieces),
             }
+            if first_seen := {name: each for name, each in (topic_ids or {}).items() if name not in state.topic_ids}:
+                metadata["topic_ids"] = first_seen
             if notes:
                 metadata["notes"] = dict(notes)
             return files, [], True, metadata
@@ -410,6 +439,10 @@ class Table:
             return files, gone, data_change, metadata
 
         return self._commit(plan)
+
+    def check_epoch(self, app: str, epoch: int) -> None:
+        """Raises Fenced when a newer driver has begun."""
+        self._check_epoch(app, epoch, self.state(app))
 
     def _check_epoch(self, app: str, epoch: int, state: State) -> None:
         if epoch < state.epoch:
@@ -603,6 +636,7 @@ def _as_commit(version: int, metadata: _Metadata) -> Commit:
         lineage=metadata.get("lineage", 0),
         batch=metadata.get("batch", -1),
         ranges=msgspec.convert(metadata.get("ranges", ()), tuple[Range, ...]),
+        topic_ids=metadata.get("topic_ids", {}),
         notes=metadata.get("notes", {}),
     )
 
@@ -613,9 +647,12 @@ def _apply(states: dict[str, State], commit: Commit) -> None:
         if commit.lineage != state.lineage:
             state.batch = -1
         state.epoch, state.lineage = commit.epoch, commit.lineage
+        state.topic_ids = state.topic_ids | commit.topic_ids
+        state.covered = state.covered.without(commit.topic_ids)
     elif commit.kind == "append":
         state = states.setdefault(commit.app, State())
         state.lineage, state.batch = commit.lineage, commit.batch
+        state.topic_ids = state.topic_ids | commit.topic_ids
         for piece in commit.ranges:
             state.covered.add(piece)
 
@@ -626,8 +663,10 @@ def _to_plain(state: State) -> _Metadata:
         "lineage": state.lineage,
         "batch": state.batch,
         "covered": state.covered.to_plain(),
+        "topic_ids": state.topic_ids,
     }
 
 
 def _from_plain(plain: _Metadata) -> State:
-    return State(plain["epoch"], plain["lineage"], plain["batch"], Covered.from_plain(plain["covered"]))
+    covered = Covered.from_plain(plain["covered"])
+    return State(plain["epoch"], plain["lineage"], plain["batch"], covered, dict(plain.get("topic_ids", {})))

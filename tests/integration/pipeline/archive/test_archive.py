@@ -183,3 +183,29 @@ def test_an_archive_of_the_first_version_goes_on_and_keeps_headers_that_repeat(
     assert len(archive.find(archive_path, topic="old")) == 5
     assert {found["schema_ver"] for found in archived(archive_path)} == {1, 2}
     assert audit(archive_path, bootstrap=node.bootstrap).findings == []
+
+
+def test_an_audit_names_what_is_not_archived_yet_and_what_went_before_it_was(
+    spark: SparkSession,
+    node: RunningNode,
+    make_topic: Callable[..., str],
+    send: Callable[..., None],
+    archive_path: str,
+) -> None:
+    behind, lost, never = (make_topic(1) for _ in range(3))
+    for topic in (behind, lost):
+        send(topic, range(5), partitions=1)
+    run_once(spark, node, archive_path, behind, lost)
+    for topic in (behind, lost, never):
+        send(topic, range(10), partitions=1)
+    admin = AdminClient({"bootstrap.servers": node.bootstrap})
+    for future in admin.delete_records([TopicPartition(lost, 0, 8)]).values():
+        future.result(20)
+    report = audit(archive_path, bootstrap=node.bootstrap, topics=[behind, lost, never])
+    found = {each.topic: each.not_archived for each in report.partitions}
+    assert found == {behind: 10, lost: 7, never: 10}
+    assert [(each.kind, each.topic, each.first, each.end) for each in report.findings] == [
+        ("gone_unarchived", lost, 5, 8)
+    ]
+    assert "not archived yet: 27" in report.text()
+    assert f"{never}-0: no offsets; 0 rows" in report.text()

@@ -1,3 +1,4 @@
+import os
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -10,6 +11,7 @@ from archive_support import TIME, Archived, of_version_1, row
 from braidmq.pipeline import archive
 from braidmq.pipeline.archive import _replay
 from braidmq.pipeline.errors import InvalidOption
+from pipeline_support import LIMIT_S, Broker
 from running_node import RunningNode
 
 pytestmark = pytest.mark.timeout(120)
@@ -172,6 +174,37 @@ def test_a_replay_is_repeated_only_under_another_name(
         for name in ("", "", "again")
     ]
     assert sent == [400, 0, 400]
+
+
+def test_a_topic_that_was_made_anew_is_filled_anew(node: RunningNode, broker: Broker, history: Archived) -> None:
+    into = broker.topic()
+    for _ in range(2):
+        assert archive.replay(history.path, topic="orders", into=into, bootstrap=node.bootstrap).sent == 400
+        broker.admin.delete_topics([into])[into].result(LIMIT_S)
+        broker.make(into)
+
+
+def test_large_messages_are_held_and_sent_a_few_at_a_time(
+    node: RunningNode, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More than the database may hold at once, and more than the client may."""
+    monkeypatch.setattr(_replay, "CHUNK_BYTES", 1_500_000)
+    chunks: list[int] = []
+    transaction = _replay._Target._transaction
+
+    def noted(self: _replay._Target, messages: list[_replay._Message], after: _replay._Position) -> None:
+        chunks.append(len(messages))
+        transaction(self, messages, after)
+
+    monkeypatch.setattr(_replay._Target, "_transaction", noted)
+    sizes = [400_000, 400_000, 400_000, 400_000, 900_000, 900_000, 10, 10]
+    made, into = Archived(tmp_path), make_topic(1)
+    made.add([row("orders", 0, at, value=os.urandom(size)) for at, size in enumerate(sizes)])
+    kafka = {"queue.buffering.max.kbytes": "1024"}
+    done = archive.replay(made.path, topic="orders", into=into, bootstrap=node.bootstrap, kafka=kafka)
+    assert done.sent == len(sizes)
+    assert chunks == [3, 2, 3, 0]
+    assert [len(value or b"") for _, value, _ in everything_in(node, into, 1)] == sizes
 
 
 def test_a_topic_to_replay_into_must_exist(node: RunningNode, history: Archived) -> None:

@@ -202,6 +202,14 @@ async def test_offsets_of_an_empty_group_expire_so_long_after_its_last_member_le
     assert world.keeper.rows == {}
 
 
+@pytest.mark.parametrize("group", ["__braid.archive", "__braid.replay.0f3a"])
+async def test_how_far_the_archive_and_its_replays_are_does_not_expire(world: World, group: str) -> None:
+    await commit(world, 5, group=group)
+    await commit(world, 5)
+    await world.clock.advance(30 * DAY_MS)
+    assert (offset_of(world, group), offset_of(world)) == (5, None)
+
+
 async def test_offsets_committed_without_members_expire_by_their_own_time(world: World) -> None:
     await commit(world, 1)
     await world.clock.advance(5 * DAY_MS)

@@ -1,0 +1,166 @@
+"""The driver without Spark: what it refuses, what it tells, and how it goes on."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from braidmq.pipeline import archive, run
+from braidmq.pipeline.errors import InvalidOption
+from braidmq.pipeline.jobs import Outcome, lag, usage
+from braidmq.pipeline.run import Driver, Plan
+from braidmq.pipeline.status import SILENT_S, JobState, JobStatus, read_status
+from braidmq.pipeline.tables import DataFile, FileWriter, NewerTable, Range, Table
+from running_node import WaitFor
+
+SCHEMA = pa.schema([("offset", pa.int64()), ("day", pa.date32())])
+NO_SPARK = cast("SparkSession", None)
+
+
+def plan(root: Path | str, *jobs: str, **more: Any) -> Plan:
+    return Plan(bootstrap="127.0.0.1:1", root=str(root), jobs=jobs or run.JOBS, **more)
+
+
+@pytest.fixture
+def brokers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They answer, and have the topic orders."""
+    monkeypatch.setattr(run, "topics_at", lambda *_: {"orders": [0]})
+
+
+@pytest.mark.parametrize("root", ["s3://bucket/x", "hdfs://host/x", "s3a:/bucket"])
+def test_tables_in_an_object_store_are_refused_wherever_they_are_named(root: str) -> None:
+    for refused in (lambda: plan(root).checked(), lambda: archive.Folders(root)):
+        with pytest.raises(InvalidOption, match="object stores are not served"):
+            refused()
+
+
+@pytest.mark.parametrize("prefix", ["file://", "file:", ""])
+def test_an_address_of_a_folder_of_this_machine_is_that_folder(tmp_path: Path, prefix: str) -> None:
+    assert plan(f"{prefix}{tmp_path}/tables").checked().root == f"{tmp_path}/tables"
+    assert (tmp_path / "tables").is_dir()
+    assert archive.Folders(f"{prefix}{tmp_path}").root == tmp_path
+
+
+def test_a_setting_that_the_source_does_not_have_is_refused_before_anything_begins(tmp_path: Path) -> None:
+    with pytest.raises(InvalidOption, match=r"the source does not have kafka\.message\.max\.bytes"):
+        plan(tmp_path / "x", kafka={"message.max.bytes": "1000000"}).checked()
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.usefixtures("brokers")
+@pytest.mark.parametrize("begin", [Driver.run_once, lambda driver: driver.run(threading.Event())])
+def test_a_topic_that_does_not_exist_is_named_before_anything_begins(tmp_path: Path, begin: Any) -> None:
+    with pytest.raises(InvalidOption, match=r"there is no topic ordrs at 127\.0\.0\.1:1"):
+        begin(Driver(NO_SPARK, plan(tmp_path, "archive", topics=("orders", "ordrs"))))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("brokers")
+@pytest.mark.parametrize("begin", [Driver.run_once, lambda driver: driver.run(threading.Event())])
+def test_tables_of_a_newer_version_are_refused_before_anything_begins(tmp_path: Path, begin: Any) -> None:
+    Table(archive.Folders(tmp_path / "archive").messages, archive.ARCHIVED, ["day", "bucket"], schema_version=99)
+    with pytest.raises(NewerTable):
+        begin(Driver(NO_SPARK, plan(tmp_path, "usage", "archive")))
+
+
+@pytest.mark.usefixtures("brokers")
+def test_a_job_that_fails_keeps_no_other_from_its_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Iterator[tuple[int, int]]:
+        raise RuntimeError("\nno room left\nat a place in Spark")
+
+    def sound(*_: Any) -> Any:
+        return Outcome(3, ())
+
+    monkeypatch.setattr(usage, "run_once", broken)
+    monkeypatch.setattr(lag, "run_once", sound)
+    found = Driver(NO_SPARK, plan(tmp_path, "usage", "lag")).run_once()
+    assert (found["usage"].state, found["usage"].detail) == (JobState.FAILED, "no room left")
+    assert (found["lag"].state, found["lag"].rows) == (JobState.DONE, 3)
+    status = read_status(str(tmp_path))
+    assert status is not None
+    assert [job.state for job in status.jobs] == [JobState.FAILED, JobState.DONE]
+
+
+@pytest.mark.usefixtures("brokers")
+def test_what_lies_in_quarantine_and_what_was_lost_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def works(*_: Any) -> Any:
+        gap = (0, 7, run.UNKNOWN)
+        table.append([], [Range("__braid.usage", 0, 0, 10, 3, (gap,))], usage.SAMPLES, epoch, 1)
+        return Outcome(3, ())
+
+    table, bad = (Table(tmp_path / f"{usage.SAMPLES}{end}", SCHEMA, ["day"]) for end in ("", "_quarantine"))
+    epoch = table.claim(usage.SAMPLES)
+    earlier = Range("__braid.old", 0, 0, 9, 0, ((0, 9, run.UNKNOWN),))
+    table.append([], [earlier], usage.SAMPLES, epoch, 0)
+    rows = pa.RecordBatch.from_pylist([{"offset": at, "day": None} for at in range(2)], schema=SCHEMA)
+    bad.append(files_of(bad, rows), [], usage.SAMPLES, bad.claim(usage.SAMPLES), 0)
+    monkeypatch.setattr(usage, "run_once", works)
+    told = Driver(NO_SPARK, plan(tmp_path, "usage")).run_once()["usage"]
+    assert (told.quarantined, told.lost) == (2, 7)
+    assert told.said == "2 in quarantine; 7 were gone before they were read"
+
+
+def files_of(table: Table, rows: pa.RecordBatch) -> list[DataFile]:
+    writer = FileWriter(table.path, SCHEMA, table.layout)
+    writer.write(rows)
+    return writer.close()
+
+
+def test_what_is_said_of_a_job_is_one_line() -> None:
+    assert JobStatus(name="usage").said == ""
+    assert JobStatus(name="usage", detail="x", quarantined=1_200).said == "x; 1,200 in quarantine"
+
+
+@pytest.mark.usefixtures("brokers")
+def test_a_driver_that_waits_for_brokers_is_heard_of_and_ends_when_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wait_for: WaitFor
+) -> None:
+    asked, answer, stop, begun = threading.Event(), threading.Event(), threading.Event(), []
+
+    def silent(_: Driver) -> list[str]:
+        asked.set()
+        assert answer.wait(60)
+        return []
+
+    def started(*_: Any) -> None:
+        begun.append("usage")
+
+    monkeypatch.setattr(run, "TICK_S", 0.02)
+    monkeypatch.setattr(Driver, "_topics_to_archive", silent)
+    monkeypatch.setattr(usage, "start", started)
+    driver = Driver(NO_SPARK, plan(tmp_path, "archive", "usage"))
+    running = threading.Thread(target=driver.run, args=(stop,))
+    running.start()
+    try:
+        assert asked.wait(20)
+        first = read_status(str(tmp_path))
+        wait_for(lambda: heard_since(tmp_path, 0 if first is None else first.told_ms), 20)
+    finally:
+        stop.set()
+        answer.set()
+        running.join(20)
+    assert not running.is_alive()
+    assert begun == [], "another job is not begun any more"
+    status = read_status(str(tmp_path))
+    assert status is not None
+    assert [job.state for job in status.jobs] == [JobState.STOPPED] * 2
+    assert run.TICK_S < SILENT_S
+
+
+def heard_since(root: Path, told_ms: int) -> bool:
+    status = read_status(str(root))
+    return status is not None and status.told_ms > told_ms and status.is_alive
+
+
+@pytest.mark.usefixtures("brokers")
+def test_a_disk_without_room_for_the_status_stops_no_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(run, "write_status", full)
+    monkeypatch.setattr(usage, "run_once", lambda *_: Outcome(1, ()))
+    assert Driver(NO_SPARK, plan(tmp_path, "usage")).run_once()["usage"].state is JobState.DONE
