@@ -285,7 +285,7 @@ def test_end_to_end_times_come_from_all_messages_and_slow_ones_are_counted(spark
             used(7, direction="in", messages=10, latency_ms={slow: 10}),
         )
     )
-    (row,) = trace.summary(samples).collect()
+    (row,) = usage.end_to_end(samples).collect()
     assert (row["group"], row["messages"], row["slow"], row["p50_ms"]) == ("g", 100, 10, 5.0)
     assert row["p99_ms"] == pytest.approx(60_000, rel=0.01)
 

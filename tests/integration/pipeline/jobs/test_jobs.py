@@ -159,6 +159,8 @@ def test_two_protocols_become_reports_and_nothing_counts_twice(
     usage.run_once(spark, sources)
     came = "select protocol, sum(messages)::int from rows where direction = 'in' and topic = 'orders' group by 1"
     assert sorted(rows(sources, "usage_1d", came)) == [("kafka", 50), ("rocketmq", 5)]
+    times = """select messages::int, p99_ms is not null from rows where topic = 'orders' and "group" = 'payers'"""
+    assert rows(sources, "trace_summary", times) == [(55, True)], "also where no step was traced yet"
 
     # Who is cut off between the samples and the results makes the results at the next start.
     produce(running, 4)
@@ -187,7 +189,7 @@ def test_two_protocols_become_reports_and_nothing_counts_twice(
     assert lag.sample(spark, sources) >= 1
     assert ("buyers", 11) in rows(sources, "lag_1m", last)
     assert_as_documented(
-        sources, usage.SAMPLES, *usage.TABLES, usage.GAPS, lag.SAMPLES, lag.MINUTES, lag.DISK, lag.FORECAST
+        sources, usage.SAMPLES, *usage.TABLES, usage.GAPS, usage.TRACE_SUMMARY, lag.SAMPLES, lag.MINUTES, lag.DISK, lag.FORECAST
     )
 
     # Few files in the place of many, and nothing is counted otherwise, now or with the next samples.
