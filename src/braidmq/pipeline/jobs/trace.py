@@ -6,7 +6,7 @@ groups are made by `usage` of its own samples (histograms of all messages), and 
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
 import duckdb
@@ -152,12 +152,25 @@ def missing_steps(steps: DataFrame, now: datetime) -> DataFrame:
 
 
 def derive(spark: SparkSession, sources: Sources, days: Sequence[date]) -> None:
-    """Make the findings of these days anew, as they stand at the end of what is known."""
+    """Make the findings of these days anew, as they stand at the end of what is known: as long as there is more to be
+    read, the clock says nothing."""
+    _find(spark, sources, days, None)
+
+
+def find(spark: SparkSession, sources: Sources, *, now: datetime | None = None) -> None:
+    """Make the findings of today anew, by the clock. For who has read all that there is: then what has not come has not
+    happened, also where nothing comes at all."""
+    if Table.exists(sources.table(EVENTS)):
+        now = now or datetime.now(UTC)
+        _find(spark, sources, [now.date()], now)
+
+
+def _find(spark: SparkSession, sources: Sources, days: Sequence[date], now: datetime | None) -> None:
     around = sorted({*days, *(day - timedelta(days=1) for day in days)})
     steps = read_days(spark, sources.table(EVENTS), around)
     last = days[-1]
-    if (now := newest(steps)) is not None:
-        found = findings(steps, now).withColumn(DAY, f.lit(last).cast("date"))
+    if (until := now or newest(steps)) is not None:
+        found = findings(steps, until).withColumn(DAY, f.lit(last).cast("date"))
         replace_days(found, sources.table(FINDINGS), "trace", [last])
 
 
@@ -173,8 +186,10 @@ INGEST: Final = Ingest(
 
 
 def run_once(spark: SparkSession, sources: Sources) -> Outcome:
-    """Take in all steps that are there, and make the tables of their days."""
-    return INGEST.run_once(spark, sources)
+    """Take in all steps that are there, and make the tables of their days and the findings of today."""
+    outcome = INGEST.run_once(spark, sources)
+    find(spark, sources)
+    return outcome
 
 
 def start(spark: SparkSession, sources: Sources, *, trigger_s: int = TRIGGER_S) -> StreamingQuery:
