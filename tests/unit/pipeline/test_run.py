@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,6 +10,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from braidmq.cli._pipeline import retention_of
+from braidmq.model.errors import InvalidSetting
 from braidmq.pipeline import archive, run
 from braidmq.pipeline.errors import InvalidOption
 from braidmq.pipeline.jobs import Outcome, lag, trace, usage
@@ -164,6 +167,17 @@ def test_a_disk_without_room_for_the_status_stops_no_job(tmp_path: Path, monkeyp
     monkeypatch.setattr(run, "write_status", full)
     monkeypatch.setattr(usage, "run_once", lambda *_: Outcome(1, ()))
     assert Driver(NO_SPARK, plan(tmp_path, "usage")).run_once()["usage"].state is JobState.DONE
+
+
+def test_how_long_pressure_traffic_is_archived_is_told_apart_from_the_rest() -> None:
+    day = timedelta(days=1)
+    unless_told = retention_of("400d", ["orders=30d"], None)
+    assert (unless_told.of("x", "normal"), unless_told.of("x", "pressure")) == (400 * day, day)
+    told = retention_of("400d", ["orders=30d"], "60d")
+    assert told.of("x", "normal") == 400 * day
+    assert (told.of("x", "pressure"), told.of("orders", "pressure")) == (60 * day, 30 * day), "no longer than the rest"
+    with pytest.raises(InvalidSetting, match="--keep-pressure: 'long' is no time"):
+        retention_of(None, [], "long")
 
 
 class Query:
