@@ -312,7 +312,3 @@ def test_dead_letters_are_told_by_group_origin_and_cause_with_the_latest_ids(spa
     assert often["sample_ids"] == ["id-7", "id-6", "id-5", "id-4", "id-3"]
     assert set(rows) == {"delivered in vain too often", "given up at once", "java.lang.IllegalStateException"}
     assert often["day"] == date(2026, 3, 1)
-    (together,) = dlq.over_all(
-        dlq.top(shaped).where("letters = 8"), f.lit(BEGAN + timedelta(hours=1)).cast("timestamp")
-    ).collect()
-    assert (together["oldest_s"], together["youngest_s"]) == (3_600, 53 * 60)
