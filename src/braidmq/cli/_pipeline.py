@@ -26,6 +26,7 @@ from braidmq.settings import Settings
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
+    from braidmq.pipeline.archive import Retention
     from braidmq.pipeline.status import JobStatus
 
 FOLDER: Final = "pipeline"
@@ -75,6 +76,19 @@ def pairs(given: Iterable[str], name: str) -> dict[str, str]:
     return found
 
 
+def retention_of(keep: str | None, keep_topics: Iterable[str], keep_pressure: str | None) -> "Retention":
+    """How long the archive keeps what; pressure-test traffic a day, unless told. Raises InvalidSetting."""
+    from braidmq.pipeline.archive import Retention
+
+    found = Retention(
+        default=None if keep is None else age(keep, "--keep"),
+        topics={topic: age(text, "--keep-topic") for topic, text in pairs(keep_topics, "--keep-topic").items()},
+    )
+    if keep_pressure is None:
+        return found
+    return msgspec.structs.replace(found, pressure=age(keep_pressure, "--keep-pressure"))
+
+
 def run(
     place: Place,
     jobs: str,
@@ -87,25 +101,21 @@ def run(
     kafka: Iterable[str],
     keep: str | None,
     keep_topics: Iterable[str],
+    keep_pressure: str | None,
     keep_history: str | None,
     allow_data_loss: bool,
 ) -> int:
     """Runs jobs in one session; the exit status. Raises what cannot work."""
     from braidmq.pipeline import session
-    from braidmq.pipeline.archive import Retention
     from braidmq.pipeline.run import JOBS, Driver, Plan
 
-    retention = Retention(
-        default=None if keep is None else age(keep, "--keep"),
-        topics={topic: age(text, "--keep-topic") for topic, text in pairs(keep_topics, "--keep-topic").items()},
-    )
     plan = Plan(
         bootstrap=place.bootstrap,
         root=place.root,
         jobs=tuple(name.strip() for name in jobs.split(",") if name.strip()) or JOBS,
         topics=tuple(name.strip() for name in topics.split(",") if name.strip()),
         kafka=pairs(kafka, "--kafka"),
-        retention=retention,
+        retention=retention_of(keep, keep_topics, keep_pressure),
         keep_history=None if keep_history is None else age(keep_history, "--keep-history"),
         allow_data_loss=allow_data_loss,
     ).checked()

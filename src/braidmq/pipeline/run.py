@@ -36,6 +36,8 @@ JOBS: Final = ("archive", "trace", "usage", "audit", "dlq", "lag")
 TICK_S: Final = 1.0
 LOOK_S: Final = 60.0
 """How often the driver looks which topics are to be archived, and asks a cluster that tells nothing by itself."""
+FIND_S: Final = 180.0
+"""How often the driver looks what is stuck while nothing comes; what comes is looked at as it does."""
 KEEP_HOUSE_S: Final = 3600.0
 UNKNOWN: Final = "unknown"
 """The cause of a gap that nobody knows: what was there was gone."""
@@ -326,6 +328,16 @@ class Driver:
         if name == "archive" and now_s >= self._due_s[name]:
             self._due_s[name] = now_s + LOOK_S
             self._follow_topics(query)
+        elif name == "trace" and now_s >= self._due_s[name] and _has_read_all(query):
+            self._due_s[name] = now_s + FIND_S
+            self._find()
+
+    def _find(self) -> None:
+        """Where the only group hangs, nothing comes that would say so."""
+        try:
+            jobs.trace.find(self._spark, self._plan.sources)
+        except (BraidError, PySparkException) as error:  # its query goes on, and this comes again
+            self._tell("trace", detail=_first_line(error))
 
     def _tell_losses(self, name: str) -> None:
         """What lies in the job's quarantine, and what was gone before it was read."""
@@ -482,6 +494,12 @@ def _said(compacted: Compacted | archive.Compaction) -> str:
 
 def _job(name: str) -> Any:
     return {"trace": jobs.trace, "usage": jobs.usage, "dlq": jobs.dlq, "lag": jobs.lag}[name]
+
+
+def _has_read_all(query: StreamingQuery) -> bool:
+    """Whether it waits, and its last look found nothing."""
+    status = query.status
+    return status["message"].startswith("Waiting") and not status["isDataAvailable"]
 
 
 def _rows_of(query: StreamingQuery) -> int:

@@ -181,6 +181,37 @@ async def test_what_groups_acknowledge_send_back_and_give_up_is_told_by_group(wo
     assert {each.get("instance", "default") for each in told.values()} == {"default"}
 
 
+async def test_what_groups_acknowledge_of_a_pressure_test_is_told_apart(world: World, orders: Topic) -> None:
+    """A commit says how far a group is, and not what it had: it is shared out as what was given."""
+    first, second = orders.partition_numbers
+    tracer = Overheard(UNTRACED, world.usage, world.catalog)
+    kafka, rocketmq = (Outlet(protocol, world.counters, world.usage) for protocol in ("kafka", "rocketmq"))
+
+    async def told(group: str) -> dict[str, int]:
+        await world.telemetry.tell_minute()
+        usage = await world.of_kind("__braid.usage", "usage")
+        last = [each for each in usage if each["until_ms"] == usage[-1]["until_ms"] and each.get("group") == group]
+        await world.clock.advance(60_000)
+        return {each.get("traffic", "normal"): each["messages"] for each in last if each["direction"] == "acknowledged"}
+
+    kafka.gave_batches(first, bytes(batch(world, 30, pressure=True).data))
+    kafka.gave_batches(first, bytes(batch(world, 10).data))
+    tracer.note_range(TraceKind.ACKNOWLEDGED, "buyers", first, 0, 40)
+    assert await told("buyers") == {"normal": 10, "pressure": 30}, "Kafka's readers do not name their group"
+    tracer.note_range(TraceKind.ACKNOWLEDGED, "buyers", first, 40, 44)
+    tracer.note_range(TraceKind.ACKNOWLEDGED, "buyers", second, 0, 5)
+    assert await told("buyers") == {"normal": 1 + 5, "pressure": 3}, "what comes a minute later is as what was given"
+    rocketmq.gave("payers", first, [world.clock.now_ms()] * 8, 80, is_pressure=False)
+    tracer.note_range(TraceKind.ACKNOWLEDGED, "payers", first, 0, 8)
+    assert await told("payers") == {"normal": 8}, "who names its group has what it was given, and not what others were"
+    rocketmq.gave("payers", first, [world.clock.now_ms()] * 7, 70, is_pressure=True)
+    tracer.note_range(TraceKind.ACKNOWLEDGED, "payers", first, 8, 15)
+    assert await told("payers") == {"pressure": 7}
+    kafka.gave_batches(first, bytes(batch(world, 2).data))
+    tracer.note_range(TraceKind.ACKNOWLEDGED, "buyers", first, 44, 46)
+    assert await told("buyers") == {"normal": 2}, "the test is over"
+
+
 async def test_what_a_group_of_another_instance_sends_back_is_told_of_that_instance(world: World) -> None:
     await world.catalog.create_instance(Instance(name="retail"))
     elsewhere = await world.topics.create("orders", partitions=1, instance="retail")

@@ -168,6 +168,8 @@ def a_report(name: str = "payments.settled") -> Report:
                 letters=37,
                 first_seen=BEGAN + timedelta(hours=9),
                 last_seen=BEGAN + timedelta(hours=15),
+                oldest_s=15 * 3_600,
+                youngest_s=9 * 3_600,
                 sample_ids=("7F00000100002A9F0000000000A1", "7F00000100002A9F0000000000B7"),
             ),
         ),
@@ -261,10 +263,22 @@ def test_an_axis_has_round_numbers(highest: float, expected: list[float]) -> Non
     assert nice_ticks(highest) == pytest.approx(expected)
 
 
-def fill(root: Path, name: str, rows: list[dict[str, object]]) -> None:
-    table = Table(root / name, USAGE, ["day"])
+LETTERS = pa.schema(
+    [
+        *((name, pa.string()) for name in ("group", "origin_topic", "cause", "traffic")),
+        ("letters", pa.int64()),
+        ("first_seen", pa.timestamp("us", tz="UTC")),
+        ("last_seen", pa.timestamp("us", tz="UTC")),
+        ("sample_ids", pa.list_(pa.string())),
+        ("day", pa.date32()),
+    ]
+)
+
+
+def fill(root: Path, name: str, rows: list[dict[str, object]], schema: pa.Schema = USAGE) -> None:
+    table = Table(root / name, schema, ["day"])
     writer = FileWriter(table.path, table.schema, table.layout)
-    writer.write(pa.RecordBatch.from_pylist(rows, USAGE))
+    writer.write(pa.RecordBatch.from_pylist(rows, schema))
     epoch = table.claim("test")
     table.append(writer.close(), [], "test", epoch, 0)
 
@@ -306,6 +320,38 @@ def test_a_report_is_made_of_the_tables_of_its_span_without_pressure_traffic_unl
     with_tests = usage_report(str(tmp_path), BEGAN, BEGAN + timedelta(hours=1), pressure=True)
     assert with_tests.totals.messages_in == 1_100
     assert "pressure" in as_html(with_tests)
+
+
+def letters(seen: datetime, count: int, cause: str, traffic: str = "normal") -> dict[str, object]:
+    """What a day has of a cause; the first and the last are a minute apart."""
+    last = seen + timedelta(minutes=1)
+    names = {"group": "g", "origin_topic": "orders", "cause": cause, "traffic": traffic}
+    times = {"first_seen": seen, "last_seen": last, "sample_ids": [f"{last:%d}"]}
+    return {**names, **times, "letters": count, "day": seen.date()}
+
+
+def test_a_report_has_the_dead_letters_of_its_span_with_the_age_of_each_cause(tmp_path: Path) -> None:
+    day = timedelta(days=1)
+    rows = [
+        letters(BEGAN - 9 * day, 4, "timeout"),
+        letters(BEGAN, 2, "timeout"),
+        letters(BEGAN + 3 * day, 8, "timeout"),
+        letters(BEGAN, 1, "bug"),
+        letters(BEGAN, 7, "bug", "pressure"),
+        letters(BEGAN - 9 * day, 5, "is mended"),
+    ]
+    fill(tmp_path, "dlq_top", rows, LETTERS)
+    made_at = BEGAN + timedelta(hours=1)
+    report = usage_report(str(tmp_path), BEGAN - timedelta(hours=1), made_at, made_at=made_at)
+    found = {
+        line.cause: (line.letters, line.oldest_s, line.youngest_s, line.sample_ids) for line in report.dead_letters
+    }
+    hour_s, day_s = 3_600, 86_400
+    ids = (f"{BEGAN:%d}",)
+    assert found == {"timeout": (2, 9 * day_s + hour_s, hour_s - 60, ids), "bug": (1, hour_s, hour_s - 60, ids)}
+    assert "59 min to 9 d" in as_html(report)
+    with_tests = usage_report(str(tmp_path), BEGAN, made_at, pressure=True)
+    assert {line.cause: line.letters for line in with_tests.dead_letters} == {"timeout": 2, "bug": 8}
 
 
 def test_a_report_of_nothing_says_so(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,12 +10,14 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from braidmq.cli._pipeline import retention_of
+from braidmq.model.errors import InvalidSetting
 from braidmq.pipeline import archive, run
 from braidmq.pipeline.errors import InvalidOption
-from braidmq.pipeline.jobs import Outcome, lag, usage
+from braidmq.pipeline.jobs import Outcome, lag, trace, usage
 from braidmq.pipeline.run import Driver, Plan
 from braidmq.pipeline.status import SILENT_S, JobState, JobStatus, read_status
-from braidmq.pipeline.tables import DataFile, FileWriter, NewerTable, Range, Table
+from braidmq.pipeline.tables import DataFile, FileWriter, NewerTable, Range, Table, TableError
 from running_node import WaitFor
 
 SCHEMA = pa.schema([("offset", pa.int64()), ("day", pa.date32())])
@@ -164,3 +167,58 @@ def test_a_disk_without_room_for_the_status_stops_no_job(tmp_path: Path, monkeyp
     monkeypatch.setattr(run, "write_status", full)
     monkeypatch.setattr(usage, "run_once", lambda *_: Outcome(1, ()))
     assert Driver(NO_SPARK, plan(tmp_path, "usage")).run_once()["usage"].state is JobState.DONE
+
+
+def test_how_long_pressure_traffic_is_archived_is_told_apart_from_the_rest() -> None:
+    day = timedelta(days=1)
+    unless_told = retention_of("400d", ["orders=30d"], None)
+    assert (unless_told.of("x", "normal"), unless_told.of("x", "pressure")) == (400 * day, day)
+    told = retention_of("400d", ["orders=30d"], "60d")
+    assert told.of("x", "normal") == 400 * day
+    assert (told.of("x", "pressure"), told.of("orders", "pressure")) == (60 * day, 30 * day), "no longer than the rest"
+    with pytest.raises(InvalidSetting, match="--keep-pressure: 'long' is no time"):
+        retention_of(None, [], "long")
+
+
+class Query:
+    """A query that goes on, as far as the driver looks at it."""
+
+    isActive = True  # noqa: N815 - as Spark names it
+    lastProgress = None  # noqa: N815 - as Spark names it
+
+    def __init__(self, *statuses: tuple[str, bool]) -> None:
+        self.statuses = list(statuses)
+        self.looks = 0
+
+    @property
+    def status(self) -> dict[str, Any]:
+        self.looks += 1
+        message, is_more = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
+        return {"message": message, "isDataAvailable": is_more}
+
+    def stop(self) -> None:
+        pass
+
+
+@pytest.mark.usefixtures("brokers")
+def test_what_is_stuck_is_looked_for_again_and_again_while_nothing_comes_and_not_before_all_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = Query(("Initializing sources", False), ("Processing new data", True), ("Waiting for next trigger", True),
+                  ("Getting offsets", False), ("Waiting for data to arrive", False))  # fmt: skip
+    stop, found = threading.Event(), []
+
+    def find(*_: Any) -> None:
+        found.append(query.looks)
+        if len(found) == 1:
+            raise TableError("the disk is full")
+        stop.set()
+
+    told: list[str] = []
+    monkeypatch.setattr(run, "TICK_S", 0.01)
+    monkeypatch.setattr(run, "FIND_S", 0.05)
+    monkeypatch.setattr(trace, "start", lambda *_: query)
+    monkeypatch.setattr(trace, "find", find)
+    Driver(NO_SPARK, plan(tmp_path, "trace"), lambda jobs: told.append(jobs["trace"].detail)).run(stop)
+    assert found == [5, 6], "once it had read all, and the next time no sooner than it is due"
+    assert "the disk is full" in told

@@ -35,6 +35,9 @@ def pipeline_run(
     keep_topic: Annotated[
         list[str] | None, typer.Option(metavar="TOPIC=AGE", help="The same for one topic; repeatable.")
     ] = None,
+    keep_pressure: Annotated[
+        str | None, typer.Option(metavar="AGE", help="How long the archive keeps pressure-test traffic. Default: 1d.")
+    ] = None,
     keep_history: Annotated[
         str | None, typer.Option(metavar="AGE", help="How long history by the minute is kept, such as 90d.")
     ] = None,
@@ -62,6 +65,7 @@ def pipeline_run(
             kafka=kafka or [],
             keep=keep,
             keep_topics=keep_topic or [],
+            keep_pressure=keep_pressure,
             keep_history=keep_history,
             allow_data_loss=allow_data_loss,
         )

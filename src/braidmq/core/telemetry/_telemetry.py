@@ -13,7 +13,7 @@ from uuid import UUID
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.core.telemetry._lag import Lag
 from braidmq.core.telemetry._outbox import Outbox, OwnTopics
-from braidmq.core.telemetry._usage import OTHERS, Cell, Key, Usage, latency_text
+from braidmq.core.telemetry._usage import OTHERS, Cell, Key, Shares, Usage, latency_text
 from braidmq.core.timing import Clock
 from braidmq.log import Log
 from braidmq.logger import get_logger
@@ -83,6 +83,7 @@ class Telemetry:
         self._log = log
         self._clock = clock
         self._usage = usage
+        self._shares = Shares()
         self._lags = lags
         self._trace_dropped = trace_dropped
         self._life_ms = clock.now_ms()
@@ -119,8 +120,9 @@ class Telemetry:
         until_ms = self._clock.now_ms()
         when: dict[str, Any] = {"from_ms": self._from_ms, "until_ms": until_ms}
         self._from_ms = until_ms
+        self._shares.forget(lambda number: self._catalog.partition_by_number(number) is None)
         count = 0
-        for name, cell in sorted(self._named(self._usage.take()).items()):
+        for name, cell in sorted(self._named(self._shares.share_out(self._usage.take())).items()):
             self._usage_box.put(until_ms, self._usage_sample(name, cell, when))
             count += 1
         async for topic, size_bytes in self._changed_sizes():

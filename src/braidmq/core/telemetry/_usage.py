@@ -9,7 +9,7 @@ belongs to is looked up when the minute is over.
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from struct import Struct
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from braidmq.core.counters import Counters
@@ -110,6 +110,76 @@ class Usage:
         if len(self._cells) >= CELLS_MAX:
             key = (key[0], key[1], "", key[3], OTHERS, None)
         return self._cells.setdefault(key, Cell())
+
+
+class Shares:
+    """Whose traffic acknowledgements are. They say how far a group is and not what it had, so they are shared out as
+    what was given in the same minute, or else the last time: of this partition to this group, or, since Kafka's
+    readers do not name theirs, to anybody. Works once a minute."""
+
+    def __init__(self) -> None:
+        self._tested: dict[tuple[str, int], _Given] = {}
+        """By group and partition, where pressure-test traffic was given the last time."""
+
+    def share_out(self, cells: dict[Key, Cell]) -> dict[Key, Cell]:
+        """The cells of a minute, with acknowledgements of pressure-test traffic apart."""
+        now = _given_in(cells)
+        self._keep(now)
+        if not self._tested:
+            return cells
+        shared: dict[Key, Cell] = {}
+        for key, cell in cells.items():
+            direction, protocol, group, _, number, place = key
+            given = now.get((group, number)) or self._tested.get((group, number)) or self._tested.get(("", number))
+            if direction != ACKNOWLEDGED or given is None or not given.tested:
+                shared[key] = cell
+                continue
+            tested = _part_of(cell, given)
+            if tested.messages:
+                shared[direction, protocol, group, PRESSURE, number, place] = tested
+            if cell.messages:
+                shared[key] = cell
+        return shared
+
+    def forget(self, is_gone: Callable[[int], bool]) -> None:
+        """Drop what is known of partitions that are no more."""
+        for key in [key for key in self._tested if is_gone(key[1])]:
+            del self._tested[key]
+
+    def _keep(self, now: "dict[tuple[str, int], _Given]") -> None:
+        for key, given in now.items():
+            self._tested.pop(key, None)
+            if given.tested:
+                self._tested[key] = given
+        for key in list(self._tested)[: max(0, len(self._tested) - CELLS_MAX)]:  # the oldest
+            del self._tested[key]
+
+
+class _Given(NamedTuple):
+    """How many messages somebody was given, and how many of them belonged to a test."""
+
+    tested: int
+    total: int
+
+
+def _given_in(cells: dict[Key, Cell]) -> dict[tuple[str, int], _Given]:
+    found: dict[tuple[str, int], _Given] = {}
+    for (direction, _, group, traffic, number, _), cell in cells.items():
+        if direction == OUT and number != OTHERS:
+            known = found.get((group, number), _Given(0, 0))
+            tested = cell.messages if traffic == PRESSURE else 0
+            found[group, number] = _Given(known.tested + tested, known.total + cell.messages)
+    return found
+
+
+def _part_of(cell: Cell, given: _Given) -> Cell:
+    """Takes the part of a test out of an acknowledgement."""
+    part = Cell()
+    part.messages = round(cell.messages * given.tested / given.total)
+    part.times = round(cell.times * given.tested / given.total)
+    cell.messages -= part.messages
+    cell.times -= part.times
+    return part
 
 
 class Inlet:

@@ -78,20 +78,6 @@ def top(letters: DataFrame) -> DataFrame:
     )
 
 
-def over_all(days: DataFrame, now: Column) -> DataFrame:
-    """The days together, with how old the oldest and the youngest are."""
-    found = days.groupBy(*KEYS).agg(
-        f.sum("letters").alias("letters"),
-        f.min("first_seen").alias("first_seen"),
-        f.max("last_seen").alias("last_seen"),
-        f.max("attempts_max").alias("attempts_max"),
-        f.max_by("sample_ids", "last_seen").alias("sample_ids"),
-    )
-    age = now.cast("double") - f.col("first_seen").cast("double")
-    since = now.cast("double") - f.col("last_seen").cast("double")
-    return found.withColumn("oldest_s", age).withColumn("youngest_s", since)
-
-
 def derive(spark: SparkSession, sources: Sources, days: Sequence[date]) -> None:
     """Make the table of these days anew."""
     letters = read_days(spark, sources.table(LETTERS), days)

@@ -2,11 +2,11 @@
 
 Made of the node's samples in `__braid.trace`. A step of one message has its id; a step that all messages take is a
 range of offsets, so a timeline is put together from both, as the node does it. The end-to-end times of topics and
-groups are those of `usage` (histograms of all messages), and not of the few whose steps were noted.
+groups are made by `usage` of its own samples (histograms of all messages), and not of the few whose steps were noted.
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
 import duckdb
@@ -16,8 +16,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
 
 from braidmq.model import TraceKind
-from braidmq.model.telemetry import OUT, TRACE_TOPIC
-from braidmq.pipeline.jobs import _histograms, usage
+from braidmq.model.telemetry import TRACE_TOPIC
 from braidmq.pipeline.jobs._ingest import (
     DAY,
     SOURCE_COLUMNS,
@@ -33,9 +32,7 @@ from braidmq.pipeline.jobs._ingest import (
 from braidmq.pipeline.tables import Table
 
 EVENTS: Final = "trace_events"
-SUMMARY: Final = "trace_summary"
 FINDINGS: Final = "trace_findings"
-SLOW_MS: Final = 10_000
 STUCK_S: Final = 300
 STEPS_MAX: Final = 1_000
 _ORDER: Final = {kind.value: nth for nth, kind in enumerate(TraceKind)}
@@ -78,23 +75,6 @@ def shaped(source: DataFrame) -> DataFrame:
         f.coalesce("said.value", unknown).alias("amount"),
         f.coalesce(at.cast("date"), f.col("store_time").cast("date")).alias(DAY),
         f.when(~is_range() & ~known, f.lit("not a step of a message")).alias("reason"),
-    )
-
-
-def summary(samples: DataFrame) -> DataFrame:
-    """End-to-end times by hour, topic and group, from the samples of usage; `slow` took longer than ten seconds."""
-    hours = usage.per_window(samples, "1 hour").where(f.col("direction") == OUT)
-    return hours.select(
-        "at",
-        "instance",
-        "topic",
-        "group",
-        "protocol",
-        "traffic",
-        "messages",
-        *[f"{name}_ms" for name in _histograms.SHARES],
-        f.coalesce(_histograms.above(f.col("latency_ms"), SLOW_MS), f.lit(0)).alias("slow"),
-        DAY,
     )
 
 
@@ -172,16 +152,26 @@ def missing_steps(steps: DataFrame, now: datetime) -> DataFrame:
 
 
 def derive(spark: SparkSession, sources: Sources, days: Sequence[date]) -> None:
-    """Make the findings of these days anew, as they stand at the end of what is known."""
+    """Make the findings of these days anew, as they stand at the end of what is known: as long as there is more to be
+    read, the clock says nothing."""
+    _find(spark, sources, days, None)
+
+
+def find(spark: SparkSession, sources: Sources, *, now: datetime | None = None) -> None:
+    """Make the findings of today anew, by the clock. For who has read all that there is: then what has not come has not
+    happened, also where nothing comes at all."""
+    if Table.exists(sources.table(EVENTS)):
+        now = now or datetime.now(UTC)
+        _find(spark, sources, [now.date()], now)
+
+
+def _find(spark: SparkSession, sources: Sources, days: Sequence[date], now: datetime | None) -> None:
     around = sorted({*days, *(day - timedelta(days=1) for day in days)})
     steps = read_days(spark, sources.table(EVENTS), around)
     last = days[-1]
-    if (now := newest(steps)) is not None:
-        found = findings(steps, now).withColumn(DAY, f.lit(last).cast("date"))
+    if (until := now or newest(steps)) is not None:
+        found = findings(steps, until).withColumn(DAY, f.lit(last).cast("date"))
         replace_days(found, sources.table(FINDINGS), "trace", [last])
-    if Table.exists(sources.table(usage.SAMPLES)):
-        samples = read_days(spark, sources.table(usage.SAMPLES), days)
-        replace_days(summary(samples), sources.table(SUMMARY), "trace", days, statistics="at,topic")
 
 
 INGEST: Final = Ingest(
@@ -196,8 +186,10 @@ INGEST: Final = Ingest(
 
 
 def run_once(spark: SparkSession, sources: Sources) -> Outcome:
-    """Take in all steps that are there, and make the tables of their days."""
-    return INGEST.run_once(spark, sources)
+    """Take in all steps that are there, and make the tables of their days and the findings of today."""
+    outcome = INGEST.run_once(spark, sources)
+    find(spark, sources)
+    return outcome
 
 
 def start(spark: SparkSession, sources: Sources, *, trigger_s: int = TRIGGER_S) -> StreamingQuery:

@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
 
-from braidmq.model.telemetry import NORMAL, USAGE_TOPIC
+from braidmq.model.telemetry import NORMAL, OUT, USAGE_TOPIC
 from braidmq.pipeline.jobs import _histograms
 from braidmq.pipeline.jobs._ingest import (
     DAY,
@@ -29,10 +29,13 @@ from braidmq.pipeline.jobs._ingest import (
 
 SAMPLES: Final = "usage_samples"
 GAPS: Final = "usage_gaps"
+TRACE_SUMMARY: Final = "trace_summary"
+"""Belongs to the trace, and is made here: whoever reads the trace first knows nothing of these samples yet."""
 TABLES: Final = {"usage_1m": "1 minute", "usage_1h": "1 hour", "usage_1d": "1 day"}
 KEYS: Final = ["instance", "topic", "group", "protocol", "traffic", "direction"]
 GAP_MS: Final = 5_000
 """Samples of a node that follow on each other later than this left something out."""
+SLOW_MS: Final = 10_000
 _SUMS: Final = ["messages", "bytes", "times", "failures", "retries", "dead"]
 _SECONDS: Final = {"1 minute": 60, "1 hour": 3_600, "1 day": 86_400}
 
@@ -102,6 +105,23 @@ def per_window(samples: DataFrame, width: str) -> DataFrame:
     )
 
 
+def end_to_end(samples: DataFrame) -> DataFrame:
+    """End-to-end times by hour, topic and group; `slow` took longer than ten seconds."""
+    hours = per_window(samples, "1 hour").where(f.col("direction") == OUT)
+    return hours.select(
+        "at",
+        "instance",
+        "topic",
+        "group",
+        "protocol",
+        "traffic",
+        "messages",
+        *[f"{name}_ms" for name in _histograms.SHARES],
+        f.coalesce(_histograms.above(f.col("latency_ms"), SLOW_MS), f.lit(0)).alias("slow"),
+        DAY,
+    )
+
+
 def gaps(samples: DataFrame) -> DataFrame:
     """When nodes told nothing: from the end of what they told to the beginning of what they told next."""
     ends = samples.where(f.col("kind") == "minute").dropDuplicates(["node", "from_ms"])
@@ -136,6 +156,7 @@ def derive(spark: SparkSession, sources: Sources, days: Sequence[date]) -> None:
     try:
         for name, width in TABLES.items():
             replace_days(per_window(samples, width), sources.table(name), "usage", days, statistics="at,topic")
+        replace_days(end_to_end(samples), sources.table(TRACE_SUMMARY), "usage", days, statistics="at,topic")
     finally:
         samples.unpersist()
     # A gap may have begun the day before.

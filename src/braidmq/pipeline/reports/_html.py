@@ -224,11 +224,12 @@ def _dead_letters(report: Report) -> str:
             _number(_count(line.letters)),
             ("w", _time(line.first_seen)),
             ("w", _time(line.last_seen)),
+            _number(f"{_age(line.youngest_s)} to {_age(line.oldest_s)}"),
             ("i", "<br>".join(escape(each) for each in line.sample_ids) or _NONE),
         )
         for line in report.dead_letters
     )
-    heads = ("Group", "From topic", "Cause", "#Letters", "First seen", "Last seen", "Latest ids")
+    heads = ("Group", "From topic", "Cause", "#Letters", "First seen", "Last seen", "#Age", "Latest ids")
     return _table("Dead letters", heads, rows, "There are no dead letters.")
 
 
@@ -321,6 +322,13 @@ def _latency(value_ms: float | None) -> str:
 
 def _short(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
+
+
+def _age(seconds: float) -> str:
+    for least_s, unit_s, unit in ((172_800, 86_400, "d"), (7_200, 3_600, "h"), (0, 60, "min")):
+        if seconds >= least_s:
+            return f"{seconds // unit_s:.0f} {unit}"
+    return "0 min"
 
 
 def _time(at: datetime) -> str:

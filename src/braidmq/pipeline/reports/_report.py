@@ -102,7 +102,7 @@ class GapLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeadLine(msgspec.Struct, frozen=True, kw_only=True):
-    """What a group gave up on."""
+    """What a group gave up on: letters of the span, and since when there are any of this cause."""
 
     group: str
     origin_topic: str
@@ -110,6 +110,9 @@ class DeadLine(msgspec.Struct, frozen=True, kw_only=True):
     letters: int
     first_seen: datetime
     last_seen: datetime
+    oldest_s: float
+    """How old the first was when the report was made."""
+    youngest_s: float
     sample_ids: tuple[str, ...]
 
 
@@ -155,6 +158,7 @@ def usage_report(
     for. Raises InvalidOption for a span that ends before it begins."""
     if begin >= end:
         raise InvalidOption(f"a report ends after it begins: {begin.isoformat()} to {end.isoformat()}")
+    made_at = made_at or datetime.now(UTC)
     tables = _Tables(root, begin, end, pressure=pressure)
     step, rows = tables.usage()
     topics = _topic_lines(rows, (end - begin).total_seconds())
@@ -163,7 +167,7 @@ def usage_report(
     return Report(
         begin=begin,
         end=end,
-        made_at=made_at or datetime.now(UTC),
+        made_at=made_at,
         with_pressure=pressure,
         totals=_totals(rows, storage),
         topics=topics[:ROWS_MAX],
@@ -172,7 +176,7 @@ def usage_report(
         courses=(*_courses(rows, begin, end, step), *tables.lag_courses(step)),
         forecasts=tables.forecasts(),
         gaps=tables.gaps(),
-        dead_letters=tables.dead_letters(),
+        dead_letters=tables.dead_letters(made_at),
     )
 
 
@@ -250,15 +254,20 @@ class _Tables:
         )
         return tuple(msgspec.convert(row, GapLine) for row in rows[:ROWS_MAX])
 
-    def dead_letters(self) -> tuple[DeadLine, ...]:
+    def dead_letters(self, now: datetime) -> tuple[DeadLine, ...]:
         rows = self._ask(
             "dlq_top",
-            'select "group", origin_topic, cause, sum(letters)::bigint as letters, min(first_seen) as first_seen,'
-            " max(last_seen) as last_seen, max_by(sample_ids, last_seen) as sample_ids from rows"
-            " where last_seen >= $begin and first_seen < $end and ($pressure or traffic = $normal)"
-            " group by all order by letters desc",
+            'select "group", origin_topic, cause,'
+            " coalesce(sum(letters) filter (where last_seen >= $begin), 0)::bigint as letters,"
+            " min(first_seen) as first_seen, max(last_seen) as last_seen,"
+            " epoch($now::timestamptz - min(first_seen)) as oldest_s,"
+            " epoch($now::timestamptz - max(last_seen)) as youngest_s,"
+            " max_by(sample_ids, last_seen) as sample_ids from rows"
+            " where first_seen < $end and ($pressure or traffic = $normal)"
+            " group by all having letters > 0 order by letters desc",
             begin=self._begin,
             end=self._end,
+            now=now,
             pressure=self._pressure,
             normal=NORMAL,
         )

@@ -285,7 +285,7 @@ def test_end_to_end_times_come_from_all_messages_and_slow_ones_are_counted(spark
             used(7, direction="in", messages=10, latency_ms={slow: 10}),
         )
     )
-    (row,) = trace.summary(samples).collect()
+    (row,) = usage.end_to_end(samples).collect()
     assert (row["group"], row["messages"], row["slow"], row["p50_ms"]) == ("g", 100, 10, 5.0)
     assert row["p99_ms"] == pytest.approx(60_000, rel=0.01)
 
@@ -312,7 +312,3 @@ def test_dead_letters_are_told_by_group_origin_and_cause_with_the_latest_ids(spa
     assert often["sample_ids"] == ["id-7", "id-6", "id-5", "id-4", "id-3"]
     assert set(rows) == {"delivered in vain too often", "given up at once", "java.lang.IllegalStateException"}
     assert often["day"] == date(2026, 3, 1)
-    (together,) = dlq.over_all(
-        dlq.top(shaped).where("letters = 8"), f.lit(BEGAN + timedelta(hours=1)).cast("timestamp")
-    ).collect()
-    assert (together["oldest_s"], together["youngest_s"]) == (3_600, 53 * 60)

@@ -17,7 +17,7 @@ from confluent_kafka import Consumer, Producer
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
-from braidmq.model import Message
+from braidmq.model import Message, TraceKind
 from braidmq.node import Node
 from braidmq.pipeline.jobs import Sources, compact_tables, dlq, expire, lag, trace, usage
 from braidmq.pipeline.tables import Table
@@ -159,6 +159,8 @@ def test_two_protocols_become_reports_and_nothing_counts_twice(
     usage.run_once(spark, sources)
     came = "select protocol, sum(messages)::int from rows where direction = 'in' and topic = 'orders' group by 1"
     assert sorted(rows(sources, "usage_1d", came)) == [("kafka", 50), ("rocketmq", 5)]
+    times = """select messages::int, p99_ms is not null from rows where topic = 'orders' and "group" = 'payers'"""
+    assert rows(sources, "trace_summary", times) == [(55, True)], "also where no step was traced yet"
 
     # Who is cut off between the samples and the results makes the results at the next start.
     produce(running, 4)
@@ -187,7 +189,15 @@ def test_two_protocols_become_reports_and_nothing_counts_twice(
     assert lag.sample(spark, sources) >= 1
     assert ("buyers", 11) in rows(sources, "lag_1m", last)
     assert_as_documented(
-        sources, usage.SAMPLES, *usage.TABLES, usage.GAPS, lag.SAMPLES, lag.MINUTES, lag.DISK, lag.FORECAST
+        sources,
+        usage.SAMPLES,
+        *usage.TABLES,
+        usage.GAPS,
+        usage.TRACE_SUMMARY,
+        lag.SAMPLES,
+        lag.MINUTES,
+        lag.DISK,
+        lag.FORECAST,
     )
 
     # Few files in the place of many, and nothing is counted otherwise, now or with the next samples.
@@ -204,7 +214,11 @@ def test_two_protocols_become_reports_and_nothing_counts_twice(
 
 @pytest.mark.timeout(600)
 def test_dead_letters_and_timelines_are_found_without_spark(
-    spark: SparkSession, running: Running, sources: Sources, wait_for: WaitFor
+    spark: SparkSession,
+    running: Running,
+    sources: Sources,
+    wait_for: WaitFor,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     node = running.node
 
@@ -215,10 +229,11 @@ def test_dead_letters_and_timelines_are_found_without_spark(
         await node.log.append([(number, batch_messages([message]))])
         await node.retries.send_back("buyers", number, 0, attempts_max=3)
         await node.retries.send_back("buyers", number, 0, delay_ms=-1)
+        node.tracer.note_range(TraceKind.DELIVERED, "hangs", number, 0, 1)
 
     def has_told() -> bool:
         topic = node.topics.find("__braid.trace")
-        return topic is not None and node.log.bounds(topic.partition_numbers[0]).end >= 2
+        return topic is not None and node.log.bounds(topic.partition_numbers[0]).end >= 3
 
     running.run(fail)
     wait_for(has_told)
@@ -231,6 +246,12 @@ def test_dead_letters_and_timelines_are_found_without_spark(
     assert "retried" in {step.step for step in steps}
     assert [step.at for step in steps] == sorted(step.at for step in steps)
     assert trace.timeline(sources.root, "nobody") == []
+    stuck = 'select kind, "group", detail from rows'
+    assert rows(sources, trace.FINDINGS, stuck) == [], "it has some minutes"
+    monkeypatch.setattr(trace, "STUCK_S", 0)
+    assert trace.run_once(spark, sources).rows == 0
+    found = rows(sources, trace.FINDINGS, stuck)
+    assert found == [("stuck", "hangs", "delivered up to 1, acknowledged up to 0")], "though nothing more came"
     assert_as_documented(sources, dlq.LETTERS, dlq.TOP, trace.EVENTS, trace.FINDINGS)
 
 
