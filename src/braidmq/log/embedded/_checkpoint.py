@@ -39,7 +39,7 @@ class _Sync(NamedTuple):
 class _Marks(NamedTuple):
     """Marks to be added to an index file, or to begin it with."""
 
-    name: str
+    segment: Segment
     block: bytes
     is_first: bool
 
@@ -142,7 +142,7 @@ class Checkpoint:
 
     def _save_marks(self, marks: _Marks) -> None:
         """Not synced: what is missing or wrong here is found again in the segment."""
-        file = self._disk.open(marks.name, create=True)
+        file = self._disk.open(marks.segment.index_name, create=True)
         try:
             if marks.is_first:
                 file.truncate(0)
@@ -178,16 +178,16 @@ def begin_checkpoint(engine: Engine, *, clean: bool = False) -> Checkpoint:
 
 
 def _plan_segment(checkpoint: Checkpoint, segment: Segment, *, save_marks: bool) -> None:
-    """Few new marks of a segment that still grows are not worth a file: they are quickly found again."""
-    if not segment.dirty:
-        return
-    segment.pins += 1
-    checkpoint.syncs.append(_Sync(segment, segment.size_bytes, written_since(segment)))
+    """Few new marks of a segment that still grows are not worth a file: they are quickly found again. One that grows no
+    more may have been synced before that was known."""
+    if segment.dirty:
+        segment.pins += 1
+        checkpoint.syncs.append(_Sync(segment, segment.size_bytes, written_since(segment)))
     index = segment.index
     if index is not None and (save_marks or len(index) - index.saved >= MARKS_WORTH_SAVING):
         is_first = index.covers_from == 0 and index.saved == 0
         if block := index.unsaved_block():
-            checkpoint.marks.append(_Marks(segment.index_name, block, is_first))
+            checkpoint.marks.append(_Marks(segment, block, is_first))
 
 
 def begin_edit(engine: Engine, edits: list[Edit]) -> Checkpoint:
@@ -205,6 +205,9 @@ def finish_checkpoint(engine: Engine, checkpoint: Checkpoint, error: OSError | N
         if error is None:
             segment.written_out_bytes = size_bytes
             segment.dirty = segment.size_bytes != size_bytes
+    for marks in checkpoint.marks:
+        if error is None and marks.segment.file is None:
+            marks.segment.let_marks_go()  # its file was closed when they were not on disk yet
     for segment in checkpoint.doomed:
         if not segment.pins:
             engine.files.close(segment)
