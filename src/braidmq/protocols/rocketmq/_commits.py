@@ -17,6 +17,8 @@ from braidmq.model.names import check_group_name
 from braidmq.protocols.rocketmq._services import RocketMQServices
 
 KEEP_AFTER_S: Final = 0.5
+GIVEN_MAX: Final = 50_000
+"""Of so many groups and partitions it is known how far members were given them."""
 
 _logger = get_logger(__name__)
 
@@ -33,11 +35,13 @@ class _Word(NamedTuple):
 
 
 class Commits:
-    """The commits that are under way, and those that were noted and are not kept yet."""
+    """The commits that are under way, and those that were noted and are not kept yet; and how far members were given
+    partitions, of which they will speak later."""
 
     def __init__(self) -> None:
         self._latest: dict[_Place, asyncio.Future[None]] = {}
         self._noted: dict[_Place, _Word] = {}
+        self._given: dict[tuple[str, int], int] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -76,6 +80,17 @@ class Commits:
         self._noted[_Place(group, number)] = _Word(services, client_id, offset)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(KEEP_AFTER_S, self._keep_noted)
+
+    def gave(self, group: str, number: int, next_offset: int) -> None:
+        """A member was given what lies before this offset. Hot path."""
+        given = self._given
+        given[group, number] = next_offset
+        if len(given) > GIVEN_MAX:
+            del given[next(iter(given))]
+
+    def given(self, group: str, number: int, committed: int) -> int:
+        """How far members of the group were given a partition since the start; no less than what is committed."""
+        return max(committed, self._given.get((group, number), 0))
 
     async def close(self) -> None:
         """Keep what was noted."""
