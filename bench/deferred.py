@@ -11,7 +11,7 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from uuid import UUID
 
@@ -125,14 +125,16 @@ WORKS: dict[str, tuple[Work, float]] = {
 }
 
 
-async def compared(places: Sequence[Settings], topics: Sequence[Topic], rounds: int, name: str) -> dict[str, Medians]:
+async def compared(
+    places: Sequence[Settings], topics: Sequence[Topic], rounds: int, name: str, works: Mapping[str, Work]
+) -> dict[str, Medians]:
     """Two nodes do all works in turn: for each the ratio of the second's rate to the first's, and the second's rate."""
-    found: dict[str, list[Medians]] = {what: [] for what in WORKS}
+    found: dict[str, list[Medians]] = {what: [] for what in works}
     with Progress(name, rounds) as progress:
         nodes = [await Node.start(settings) for settings in places]
         try:
             for number in range(rounds):
-                for what, (work, _) in WORKS.items():
+                for what, work in works.items():
                     rates = {at: await work(nodes[at], topics[at]) for at in ((0, 1) if number % 2 else (1, 0))}
                     found[what].append((rates[1] / rates[0], rates[1]))
                 progress.step()
@@ -150,7 +152,8 @@ async def measure(timers: int, halves: int, rounds: int) -> list[Figure]:
         places = [settings_for(Path(folder) / name) for name in ("empty", "full")]
         topics = [await prepared(settings) for settings in places]
         await fill(places[1], topics[1], timers, halves)
-        found = await compared(places, topics, rounds, "deferred")
+        works = {what: work for what, (work, _) in WORKS.items()}
+        found = await compared(places, topics, rounds, "deferred", works)
     beside = f"beside {timers:,} timers and {halves:,} halves"
     return [figure(what, *found[what], wanted, beside) for what, (_, wanted) in WORKS.items()]
 

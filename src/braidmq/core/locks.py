@@ -3,7 +3,9 @@
 A lock is a lease. Its holder makes it longer by asking again; it ends by itself, by its holder's word, or with its
 holder's membership. Until then nobody else is given the partition, and `holder` tells those who read or commit whether
 they may. A member that is gone without a word may still work on what it holds, but not for longer than members trust a
-lock that they could not make longer: then its lease is over, however long it was meant to be.
+lock that they could not make longer: then its lease is over, however long it was meant to be. When it comes back it may
+speak for a partition that nobody has taken since, but not for one that another had meanwhile, not even when that one is
+gone, too: it does not know how far the other has come.
 
 Locks are in memory, and a restart forgets them. The node does not wait for a lease's length then before it gives out
 locks, although a member may still think that it holds one: who asks after a restart is nearly always who held it,
@@ -18,6 +20,10 @@ from typing import NamedTuple
 LEASE_MS = 60_000
 TRUSTED_MS = 30_000
 """How long after it last asked a member takes a lock for its own."""
+FORMER_MS = 10 * LEASE_MS
+"""How long it is remembered whose a partition was."""
+FORMER_MAX = 8
+"""How many members are remembered of a partition."""
 
 
 class _Lease(NamedTuple):
@@ -34,6 +40,8 @@ class PartitionLocks:
         self._lease_ms = lease_ms
         self._groups: dict[str, dict[int, _Lease]] = {}
         """By group and partition number."""
+        self._had: dict[tuple[str, int], dict[str, float]] = {}
+        """By group and number: whose it was, the latest last, and until when that is remembered."""
         self._swept_ms = passed_ms()
 
     def lock(self, group: str, member: str, numbers: Iterable[int]) -> list[int]:
@@ -45,6 +53,8 @@ class PartitionLocks:
         if mine:
             held.update(dict.fromkeys(mine, _Lease(member, now_ms, now_ms + self._lease_ms)))
             self._groups[group] = held
+            for number in mine:
+                self._note_had(group, number, member, now_ms + FORMER_MS)
         return mine
 
     def unlock(self, group: str, member: str, numbers: Iterable[int]) -> None:
@@ -68,6 +78,14 @@ class PartitionLocks:
         """Whose the partition is now; None if it is nobody's."""
         return _holder(self._groups.get(group, {}), number, self._passed_ms())
 
+    def speaks(self, group: str, number: int, member: str) -> bool:
+        """Whether what the member says of the partition counts: it is the member's or nobody's, and no other member
+        came between."""
+        if (holder := self.holder(group, number)) is not None:
+            return holder == member
+        had = self._had.get((group, number), {})
+        return member not in had or member == next(reversed(had))
+
     def has_locks(self, group: str) -> bool:
         """Whether members of the group hold locks now, as those of groups that read in order do."""
         now_ms = self._passed_ms()
@@ -84,6 +102,16 @@ class PartitionLocks:
         self._swept_ms = now_ms
         for group, held in list(self._groups.items()):
             self._drop(group, [number for number, lease in held.items() if lease.until_ms <= now_ms])
+        for place, had in list(self._had.items()):
+            if all(until_ms <= now_ms for until_ms in had.values()):
+                del self._had[place]
+
+    def _note_had(self, group: str, number: int, member: str, until_ms: float) -> None:
+        had = self._had.setdefault((group, number), {})
+        had.pop(member, None)
+        had[member] = until_ms
+        if len(had) > FORMER_MAX:
+            del had[next(iter(had))]
 
     def _drop(self, group: str, numbers: Iterable[int]) -> None:
         held = self._groups.get(group, {})

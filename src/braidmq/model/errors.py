@@ -410,6 +410,13 @@ class StaleGeneration(BraidError):
     code = "stale_generation"
 
 
+class PartitionTaken(BraidError):
+    """Another member of the group works on the partition, or did so since: what this one says of it does not count."""
+
+    code = "partition_taken"
+    fix = "Let the member that works on the partition say how far it is, or stop the group's members first."
+
+
 class InstanceFenced(BraidError):
     """Another process has taken the place of this instance."""
 

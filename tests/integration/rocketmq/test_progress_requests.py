@@ -56,6 +56,28 @@ async def test_progress_shows_both_sides_of_the_lag_and_the_last_time(client: Ra
     assert decode_body(ConsumeStats, empty.body).offset_table == {}
 
 
+async def test_progress_shows_what_members_were_given_and_have_not_acknowledged_yet(client: RawClient) -> None:
+    async def progress() -> tuple[int, int]:
+        answer = await client.get(RequestCode.GET_CONSUME_STATS, {"consumerGroup": "buyers", "topic": "orders"})
+        told = decode_body(ConsumeStats, answer.body).offset_table[queue(0)]
+        return told.consumer_offset, told.pull_offset
+
+    assert await progress() == (0, 0)
+    await client.pull("sellers", "orders", 0)
+    assert await progress() == (0, 0), "another group's"
+    await client.pull("buyers", "orders", 0)
+    assert await progress() == (0, 3)
+    await commit(client, "buyers", 2)
+    assert await progress() == (2, 3)
+    await client.pull("buyers", "orders", 3)
+    assert await progress() == (2, 3), "a pull that finds nothing says nothing"
+    await commit(client, "buyers", 3)
+    await client.send("orders", b"3")
+    assert await progress() == (3, 3)
+    await commit(client, "buyers", 4)
+    assert await progress() == (4, 4), "an operator may go on further than members were given"
+
+
 async def test_progress_of_all_groups_is_told_at_once(client: RawClient) -> None:
     await commit(client, "buyers", 1)
     answer = await client.get(RequestCode.GET_BROKER_CONSUME_STATS, {"isOrder": False})

@@ -423,9 +423,57 @@ async def test_who_lost_a_queue_cannot_say_how_far_the_group_has_come(node: Node
     await peer.beat("late", group=GROUP, topics={TOPIC: "*"})
     await holder.beat("holder", group=GROUP, topics={TOPIC: "*"})
     assert await holder.lock(GROUP, "holder", QUEUES[0]) == [0]
-    await holder.request(RequestCode.UPDATE_CONSUMER_OFFSET, place(commitOffset=4))
-    await peer.request(RequestCode.UPDATE_CONSUMER_OFFSET, place(commitOffset=1))
+    assert (await holder.request(RequestCode.UPDATE_CONSUMER_OFFSET, place(commitOffset=4))).code == 0
+    refused = await peer.request(RequestCode.UPDATE_CONSUMER_OFFSET, place(commitOffset=1))
+    assert (refused.code, refused.remark) == (
+        ResponseCode.ILLEGAL_OPERATION,
+        f"member holder of group {GROUP} works on queue 0 of {TOPIC}: only what it says counts",
+    )
+    peer.tell(RequestCode.UPDATE_CONSUMER_OFFSET, place(commitOffset=1))
+    await peer.read(TOPIC, 1, sysFlag=4 | 1, commitOffset=5)
     assert (await offset_of(peer)).fields["offset"] == "4"
+    await holder.close()
+
+
+async def test_who_lost_a_queue_to_another_that_is_gone_does_not_move_the_group_back(
+    start_node: StartNode,
+) -> None:
+    node = await start_node(groups=GroupsSettings(lock_lease_s=1))
+    late, holder = await another(node), await another(node)
+    await fill(late, 5)
+    await late.beat("late", group=GROUP, topics={TOPIC: "*"})
+    await holder.beat("holder", group=GROUP, topics={TOPIC: "*"})
+    assert await late.lock(GROUP, "late", QUEUES[0]) == [0]
+
+    async def has_passed_on() -> bool:
+        return await holder.lock(GROUP, "holder", QUEUES[0]) == [0]
+
+    await eventually(has_passed_on, 5)
+    assert (await holder.request(RequestCode.UPDATE_CONSUMER_OFFSET, place(commitOffset=4))).code == 0
+    await holder.unlock(GROUP, "holder", QUEUES[0])
+    refused = await late.request(RequestCode.UPDATE_CONSUMER_OFFSET, place(commitOffset=1))
+    assert refused.code == ResponseCode.ILLEGAL_OPERATION
+    assert (await offset_of(late)).fields["offset"] == "4"
+    assert (await holder.request(RequestCode.UPDATE_CONSUMER_OFFSET, place(commitOffset=5))).code == 0
+    assert await late.lock(GROUP, "late", QUEUES[0]) == [0]
+    assert (await late.request(RequestCode.UPDATE_CONSUMER_OFFSET, place(commitOffset=3))).code == 0
+    await late.close()
+    await holder.close()
+
+
+async def test_a_member_is_known_on_the_connection_on_which_it_asks_for_its_locks(node: Node, peer: Peer) -> None:
+    """Clients that use the second port say there what they lock and how far they are, and nowhere else who they are."""
+    await fill(peer, 5)
+    late, holder = await another(node), await another(node)
+    assert await late.lock(GROUP, "late", QUEUES[0]) == [0]
+    await late.unlock(GROUP, "late", QUEUES[0])
+    assert await holder.lock(GROUP, "holder", QUEUES[0]) == [0]
+    assert (await holder.request(RequestCode.UPDATE_CONSUMER_OFFSET, place(commitOffset=4))).code == 0
+    refused = await late.request(RequestCode.UPDATE_CONSUMER_OFFSET, place(commitOffset=1))
+    assert refused.code == ResponseCode.ILLEGAL_OPERATION
+    assert (await offset_of(peer)).fields["offset"] == "4"
+    assert (await peer.request(RequestCode.UPDATE_CONSUMER_OFFSET, place(commitOffset=2))).code == 0, "of an operator"
+    await late.close()
     await holder.close()
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from braidmq.core.locks import LEASE_MS, TRUSTED_MS, PartitionLocks
+from braidmq.core.locks import FORMER_MS, LEASE_MS, TRUSTED_MS, PartitionLocks
 
 
 class Hand:
@@ -105,6 +105,38 @@ def test_what_a_member_held_is_free_when_it_leaves(locks: PartitionLocks) -> Non
     locks.forget("unknown", "one")
     assert locks.lock("g", "two", [1, 2, 3]) == [1, 2, 3]
     assert locks.has_locks("g")
+
+
+def test_who_lost_a_partition_to_another_may_not_speak_for_it_when_that_one_is_gone(
+    locks: PartitionLocks, hand: Hand
+) -> None:
+    locks.lock("g", "one", [1, 2])
+    hand.at_ms += LEASE_MS
+    assert locks.speaks("g", 1, "one"), "nobody came between"
+    locks.lock("g", "two", [1])
+    assert [locks.speaks("g", 1, each) for each in ("one", "two", "three")] == [False, True, False]
+    locks.forget("g", "two")
+    assert [locks.speaks("g", 1, each) for each in ("one", "two", "three")] == [False, True, True]
+    assert locks.speaks("g", 2, "one")
+    assert locks.speaks("h", 1, "one")
+    locks.lock("g", "one", [1])
+    assert locks.speaks("g", 1, "one"), "it has it again"
+    locks.unlock("g", "one", [1])
+    assert locks.speaks("g", 1, "one")
+
+
+def test_who_lost_a_partition_is_remembered_for_a_while_only(locks: PartitionLocks, hand: Hand) -> None:
+    for number in range(100):
+        locks.lock("g", "one", [number])
+    hand.at_ms += LEASE_MS
+    locks.lock("g", "two", range(100))
+    locks.forget("g", "two")
+    hand.at_ms += FORMER_MS - 1
+    locks.lock("g", "three", [])
+    assert not any(locks.speaks("g", number, "one") for number in range(100))
+    hand.at_ms += LEASE_MS
+    locks.lock("g", "three", [])
+    assert all(locks.speaks("g", number, "one") for number in range(100))
 
 
 def test_groups_whose_locks_are_over_or_given_up_are_forgotten(locks: PartitionLocks, hand: Hand) -> None:

@@ -50,6 +50,7 @@ _STATUS_OF: Mapping[HTTPStatus, tuple[type[BraidError], ...]] = {
         model.EpochFenced,
         model.StaleEpoch,
         model.StaleGeneration,
+        model.PartitionTaken,
         model.OutOfOrderSequence,
         model.ConcurrentTransactions,
         model.InvalidTransactionState,

@@ -26,7 +26,13 @@ _CODES: Final[tuple[tuple[tuple[type[BraidError], ...], ResponseCode], ...]] = (
     ((errors.HandleExpired,), ResponseCode.NO_MESSAGE),
     ((errors.TooManyReceivers,), ResponseCode.POLLING_FULL),
     (
-        (errors.InvalidHandle, errors.UnknownTimer, errors.TooLateToRecall, errors.EndTooLate),
+        (
+            errors.InvalidHandle,
+            errors.UnknownTimer,
+            errors.TooLateToRecall,
+            errors.EndTooLate,
+            errors.PartitionTaken,
+        ),
         ResponseCode.ILLEGAL_OPERATION,
     ),
     (

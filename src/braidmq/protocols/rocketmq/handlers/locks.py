@@ -20,6 +20,8 @@ from braidmq.protocols.rocketmq.codec.headers import LockBatchMqRequestHeader, U
 @answers(RequestCode.LOCK_BATCH_MQ, action=Action.CONSUME, resource=ResourceKind.GROUP)
 def lock(call: Call[LockBatchMqRequestHeader]) -> Answer:
     asked = decode_body(LockBatchRequestBody, call.command.body)
+    if not call.connection.client_id:  # on the second port, where it says nowhere else who it is
+        call.connection.client_id = asked.client_id
     queues = _numbers(call.services, asked.mq_set)
     locked = set(call.services.locks.lock(asked.consumer_group, asked.client_id, queues))
     body = LockBatchResponseBody(lock_ok_mq_set=[queue for number, queue in queues.items() if number in locked])

@@ -1,7 +1,8 @@
 """How far groups have come, as tools are told it.
 
 A queue of which a group has committed nothing counts from 0 on, as with RocketMQ. Topics of a group are those of which
-it has committed something, and what its members want.
+it has committed something, and what its members want. How far its members were given a queue is known since the node's
+start; before they are given something, it is what they have committed.
 """
 
 import time
@@ -86,7 +87,7 @@ async def _add_stats(services: RocketMQServices, stats: ConsumeStats, group: str
         stats.offset_table[_queue(services, topic, partition)] = OffsetWrapper(
             broker_offset=services.log.bounds(partition.number).stable,
             consumer_offset=offset,
-            pull_offset=offset,
+            pull_offset=services.commits.given(group, partition.number, offset),
             last_timestamp=last_ms or 0,
         )
     given = services.counters.delivered_over(MINUTE_MS, group, topic.partition_numbers)

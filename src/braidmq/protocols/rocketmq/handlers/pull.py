@@ -105,6 +105,7 @@ def _read(
 
 
 def _note_delivered(call: Call[PullMessageRequestHeader], number: int, next_offset: int) -> None:
+    call.services.commits.gave(call.header.consumer_group, number, next_offset)
     call.services.tracer.note_range(
         TraceKind.DELIVERED,
         call.header.consumer_group,
