@@ -150,15 +150,17 @@ def test_the_deepest_mount_above_a_folder_decides_its_kind() -> None:
 def test_open_files_are_judged_by_what_the_system_grants() -> None:
     needed = files_needed(ONLY_HTTP).in_all
     script = (
+        f"import sys; sys.path[:0] = {sys.path!r}\n"
         "import resource; from braidmq.cli._doctor._machine import check_file_limits\n"
         "from braidmq.cli._limits import raise_file_limit; from unit.cli.test_doctor import ONLY_HTTP\n"
-        "resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))\n"
-        "print(check_file_limits(ONLY_HTTP).standing, int(raise_file_limit({needed})),"
+        "soft, hard, needed = map(int, sys.argv[1:])\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))\n"
+        "print(check_file_limits(ONLY_HTTP).standing, int(raise_file_limit(needed)),"
         " resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
     )
 
     def judged(soft: int, hard: int) -> str:
-        command = [sys.executable, "-c", script.format(soft=soft, hard=hard, needed=needed)]
+        command = [sys.executable, "-c", script, *map(str, (soft, hard, needed))]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
     assert judged(256, needed) == f"ok {needed} {needed}"
