@@ -4,6 +4,7 @@ import os
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Protocol
 
 import pytest
@@ -35,6 +36,14 @@ def fetched(fetch: Callable[[], str]) -> str:
 def jars(name: str, *coordinates: str) -> str:
     """A classpath by coordinates, with all that they need."""
     return fetched(lambda: fetch_jars(name, [*coordinates, LOGGING]))
+
+
+def java_listener(version: str, compile_java: Callable[[str, str], str], home: Path) -> list[str]:
+    """The command of RocketMQListener with RocketMQ's Java client of this version; its arguments follow."""
+    client = jars(f"rocketmq-client-{version}", f"org.apache.rocketmq:rocketmq-client:{version}")
+    command = ["java", "-Xmx200m", "-XX:TieredStopAtLevel=1", f"-Duser.home={home}", "-Duser.timezone=UTC"]
+    classpath = compile_java("RocketMQListener", client)
+    return [*command, "-Drocketmq.client.logUseSlf4j=true", "-cp", classpath, "RocketMQListener"]
 
 
 class Listening:

@@ -15,7 +15,7 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from braidmq.protocols.rocketmq.codec import RequestCode
-from compat_support import Listening, jars
+from compat_support import Listening, java_listener
 from kafka_support import until
 from rocketmq_peer import Peer, connected, eventually
 from rocketmq_support import topic_fields
@@ -37,11 +37,7 @@ def client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         go_client = request.getfixturevalue("go_client")
         return lambda name_server, topic, more: [go_client, "listen", name_server, topic, *more]
     request.getfixturevalue("require_tool")("javac", "compiles the program")
-    client = jars(f"rocketmq-client-{request.param}", f"org.apache.rocketmq:rocketmq-client:{request.param}")
-    classpath = request.getfixturevalue("compile_java")("RocketMQListener", client)
-    home = tmp_path_factory.mktemp("home")
-    command = ["java", "-Xmx200m", "-XX:TieredStopAtLevel=1", f"-Duser.home={home}", "-Duser.timezone=UTC"]
-    command += ["-Drocketmq.client.logUseSlf4j=true", "-cp", classpath, "RocketMQListener"]
+    command = java_listener(request.param, request.getfixturevalue("compile_java"), tmp_path_factory.mktemp("home"))
     return lambda name_server, topic, more: [*command, name_server, topic, "side-by-side", *more]
 
 
