@@ -5,8 +5,6 @@ The disk is a small file system of its own. What fills it are messages, or a fil
 """
 
 import asyncio
-import errno
-import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final
@@ -32,6 +30,7 @@ from braidmq.settings import (
     Settings,
     TelemetrySettings,
 )
+from faults.foreigner import Foreigner
 
 KIB: Final = 1024
 HERE: Final = Address("127.0.0.1", 0)
@@ -75,28 +74,6 @@ async def node(small_disk: Path) -> AsyncIterator[Node]:
 async def api(node: Node) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(base_url=f"http://{node.addresses['http'][0]}", timeout=LIMIT_S) as client:
         yield client
-
-
-def fill(disk: Path) -> Path:
-    """Somebody else's file, which takes all the room there is."""
-    foreign = disk / "foreign"
-    descriptor = os.open(foreign, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    try:
-        for size in (64 * KIB, 1):
-            while _takes(descriptor, size):
-                pass
-    finally:
-        os.close(descriptor)
-    return foreign
-
-
-def _takes(descriptor: int, size: int) -> bool:
-    try:
-        return os.write(descriptor, bytes(size)) > 0
-    except OSError as error:
-        if error.errno != errno.ENOSPC:
-            raise
-        return False
 
 
 async def append(node: Node, topic: Topic) -> BraidError | None:
@@ -155,14 +132,15 @@ async def test_a_disk_that_others_have_filled_refuses_changes_clearly_and_takes_
 ) -> None:
     topic = await node.topics.create("orders", partitions=1)
     assert await append(node, topic) is None
-    foreign = fill(small_disk)
+    foreigner = Foreigner(small_disk)
+    foreigner.fill()
     refusal = await fill_the_database(node)
     assert refusal.retriable
     assert "is full" in refusal.message
     answer = await api.post("/api/v1/topics", json={"name": "more"})
     assert (answer.status_code, answer.json()["code"], answer.json()["retriable"]) == (507, "store_full", True)
     assert await bodies_of(node, "orders", 1) == [BODY]
-    foreign.unlink()
+    foreigner.leave()
     assert (await api.post("/api/v1/topics", json={"name": "more"})).status_code == 201
     await until_taken(node, topic)
 
@@ -173,7 +151,7 @@ async def test_a_topic_is_deleted_although_the_database_has_no_room_for_anything
     large, small = [await node.topics.create(name, partitions=1) for name in ("large", "small")]
     for _ in range(100):
         assert await append(node, large) is None
-    fill(small_disk)
+    Foreigner(small_disk).fill()
     await fill_the_database(node)
     await node.topics.delete(large)
     assert node.catalog.topic_by_id(large.id) is None
