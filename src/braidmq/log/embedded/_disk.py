@@ -303,7 +303,9 @@ class RealDisk:
 def make_folder(path: Path) -> None:
     """Make the folder, and those above it that are not there. When this returns its name is on disk: what is synced in
     it from then on is not lost with it. That holds for one that an earlier life made, too, and had no time to sync."""
-    missing = [folder for folder in (path, *path.parents) if not folder.is_dir()]
+    missing = [folder for folder in path.parents if not folder.exists()]
+    if not path.is_dir():
+        missing.insert(0, path)
     for folder in reversed(missing):
         folder.mkdir(exist_ok=True, mode=0o750 if folder == path else 0o777)
     for folder in reversed(missing or [path]):
