@@ -70,9 +70,9 @@ async def _offset(call: Call[ListOffsetsRequest], place: Place, timestamp: int) 
     bounds = log.bounds(place.number)
     if call.version < _MIN_VERSIONS.get(timestamp, 0):
         raise ValueError(timestamp)
-    limit = bounds.stable if call.request.isolation_level == _READ_COMMITTED else bounds.end
+    is_committed = call.request.isolation_level == _READ_COMMITTED
     if timestamp == _LATEST:
-        return TimedOffset(limit, -1)
+        return TimedOffset(bounds.stable if is_committed else bounds.end, -1)
     if timestamp in (_EARLIEST, _EARLIEST_LOCAL):
         return TimedOffset(bounds.start, -1)
     if timestamp in _TIERED:
@@ -83,7 +83,8 @@ async def _offset(call: Call[ListOffsetsRequest], place: Place, timestamp: int) 
         raise ValueError(timestamp)
     else:
         found = await log.offset_for_time(place.number, timestamp)
-    return found if found is not None and found.offset < limit else None
+    is_behind = found is not None and is_committed and found.offset >= log.bounds(place.number).stable
+    return None if is_behind else found
 
 
 async def _old_style(
