@@ -316,13 +316,14 @@ func pullFrom(trial *Trial) {
 	trial.put("next", result.NextBeginOffset-base)
 	trial.put("end", result.MaxOffset-base)
 	// The client forgets an offset of a queue that is not its own yet: that takes until it has looked who else is there.
+	// Until then it asks the node, which tells a group that is new to a young queue to begin at its start.
 	var offset int64
 	wait("an offset of its own", func() bool {
 		check(made.UpdateOffset(queue, base+7))
 		check(made.PersistOffset(background, trial.topic))
 		offset, err = made.CurrentOffset(queue)
 		check(err)
-		return offset >= 0
+		return offset == base+7
 	})
 	trial.put("offset", offset-base)
 	check(made.Shutdown())
