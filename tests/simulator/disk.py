@@ -3,7 +3,8 @@
 - A file's unsynced writes reach the disk each for itself or not, sector by sector.
 - Names made, changed and removed in a folder reach the disk in order, up to some point, unless the folder was synced.
 - `sync` may be told to fail, once or from then on: then what was unsynced is dropped and never written, while readers
-  of this life still see it, and the next sync of the file succeeds without it; which is what real kernels do.
+  of this life still see it. That is told once to each who has the file open, and his next sync succeeds without it;
+  which is what real kernels do.
 - At any call the process may be cut off (`Crashed`).
 """
 
@@ -29,6 +30,8 @@ class Inode:
         self.durable = bytearray()
         self.unsynced: list[tuple[int, bytes] | int] = []
         """Writes (position, bytes) and truncations (size)."""
+        self.errors = 0
+        """How often something could not be written."""
 
     def settle(self) -> None:
         """What was dropped by a sync that failed stays dropped."""
@@ -85,6 +88,7 @@ class SimulatedFile:
     def __init__(self, disk: "SimulatedDisk", inode: Inode) -> None:
         self._disk = disk
         self._inode = inode
+        self._errors_told = inode.errors
 
     def write(self, buffers: Sequence[bytes | memoryview], position: int, size: int) -> None:
         data = b"".join(buffers)
@@ -111,6 +115,9 @@ class SimulatedFile:
             self._disk.syncs_fail = not self._disk.syncs_fail_once
             self._disk.failed_syncs += 1
             self._inode.unsynced.clear()
+            self._inode.errors += 1
+        if self._errors_told != self._inode.errors:
+            self._errors_told = self._inode.errors
             raise OSError(errno.EIO, "Input/output error")
         self._inode.settle()
 

@@ -84,8 +84,9 @@ class World:
     # A life.
 
     def _open(self) -> None:
-        self.sync_job: SyncJob | None = None
-        self.sync_ran = False
+        self.syncs: list[SyncJob] = []
+        self.syncs_over: list[tuple[SyncJob, OSError | None]] = []
+        """Begun, and those that have run but of which the engine has not heard."""
         self.flush_job: FlushJob | None = None
         self.checkpoint: Checkpoint | None = None
         options = LogOptions(
@@ -161,7 +162,8 @@ class World:
         engine = self.engine
         if engine.failure is not None:
             return
-        assert not self.disk.failed_syncs, "a sync failed, and the log goes on"
+        untold = any(error is not None for _, error in self.syncs_over)
+        assert untold or not self.disk.failed_syncs, "a sync failed, and the log goes on"
         tails_bytes = 0
         for partition in engine.partitions.values():
             in_hand_bytes = partition.pending.size_bytes if partition.pending is not None else 0
@@ -270,20 +272,23 @@ class World:
         self.engine.commit_turn()
 
     def run_sync(self) -> None:
-        if self.flush == "commit" and self.engine.has_unsynced and self.sync_job is None and not self.engine.failure:
-            self.sync_job, self.sync_ran = self.engine.begin_sync(), False
-        elif self.sync_job is not None and not self.sync_ran:
+        """Begin one, or run one of those that were begun: they may end in any order."""
+        if self.flush != "commit":
+            return
+        if (not self.syncs or self.chance.random() < 0.5) and (begun := self.engine.begin_sync()) is not None:
+            self.syncs.append(begun)
+        elif self.syncs:
+            job, error = self.syncs.pop(self.chance.randrange(len(self.syncs))), None
             try:
-                self.sync_job.run()
-                self.sync_ran = True
-            except OSError as error:
-                self.engine.fail(error, "the journal")
-                self.sync_job = None
+                job.run()
+            except OSError as failed:
+                error = failed
+            self.syncs_over.append((job, error))
 
     def finish_sync(self) -> None:
-        if self.sync_job is not None and self.sync_ran:
-            self.engine.synced(self.sync_job)
-            self.sync_job = None
+        if self.syncs_over:
+            job, error = self.syncs_over.pop(self.chance.randrange(len(self.syncs_over)))
+            self.engine.synced(job, error)
 
     def flush_step(self) -> None:
         if self.engine.failure:

@@ -76,6 +76,7 @@ class BareLog:
         """Commit the turn in hand and wait for the disk."""
         while self.engine.commit_turn() or self.engine.has_unsynced:
             job = self.engine.begin_sync()
+            assert job is not None
             job.run()
             self.engine.synced(job)
 

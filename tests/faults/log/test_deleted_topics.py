@@ -95,6 +95,7 @@ def test_batches_that_wait_for_the_disk_are_answered_although_their_topic_is_del
     log.engine.append([(1, plain("on its way"))], answers.extend)
     assert log.engine.commit_turn()
     job = log.engine.begin_sync()
+    assert job is not None
     log.engine.drop_topic(TOPIC_ID)
     job.run()
     log.engine.synced(job)

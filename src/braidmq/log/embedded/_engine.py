@@ -107,6 +107,9 @@ class Engine:
         self._durable = options.flush == "commit"
         self._turn: Turn | None = None
         self._unsynced: deque[Turn] = deque()
+        self._syncs: deque[SyncJob] = deque()
+        """Under way, as they began."""
+        self._next_lane = 0
 
     # Appending.
 
@@ -573,21 +576,40 @@ class Engine:
 
     # Syncing, and showing what is durable.
 
-    def begin_sync(self) -> SyncJob:
-        """What has to reach the disk before the turns written so far may be shown."""
-        return SyncJob(self.disk, self.journal.sequence, self.journal.unsynced_files())
+    def begin_sync(self) -> SyncJob | None:
+        """What has to reach the disk before the turns written so far may be shown. None when a sync that is under way
+        brings it there, or when there are as many as may be: the end of one is the time to ask again."""
+        syncs = self._syncs
+        if self.failure is not None or not self._unsynced:
+            return None
+        if syncs and (syncs[-1].sequence >= self._unsynced[-1].sequence or len(syncs) == journal.SYNCS_AT_ONCE):
+            return None
+        self._next_lane = (self._next_lane + 1) % journal.SYNCS_AT_ONCE
+        job = SyncJob(self.disk, self.journal.sequence, self.journal.unsynced_files(), self._next_lane)
+        syncs.append(job)
+        return job
 
-    def synced(self, job: SyncJob) -> bool:
-        """Show and answer the turns that the job made durable; True when others wait for another sync."""
+    def synced(self, job: SyncJob, error: BaseException | None = None) -> None:
+        """Take note that the job has ended. The turns that it made durable are shown and answered once those that
+        began before it have ended well, too."""
+        job.has_ended = True
+        if error is not None:
+            self.fail(error, "the journal")
+        while self._syncs and self._syncs[0].has_ended:
+            self._count_sync(self._syncs.popleft())
+
+    def _count_sync(self, job: SyncJob) -> None:
         if self.failure is not None:
-            return False
+            return
         self.group_commits += 1
         self.sync_us_total += job.took_us
-        sequence = job.sequence
-        self.journal.durable = max(self.journal.durable, sequence)
-        while self._unsynced and self._unsynced[0].sequence <= sequence:
+        self.journal.durable = max(self.journal.durable, job.sequence)
+        while self._unsynced and self._unsynced[0].sequence <= job.sequence:
             self._show(self._unsynced.popleft())
-        return bool(self._unsynced)
+
+    @property
+    def is_syncing(self) -> bool:
+        return bool(self._syncs)
 
     def _show(self, turn: Turn) -> None:
         if self.failure is not None:

@@ -31,6 +31,8 @@ START_OFFSET = 3
 
 NO_TOPIC = bytes(16)
 SPARE_WRITE_BYTES = 1024 * 1024
+SYNCS_AT_ONCE = 3
+"""Who comes while the disk syncs need not wait until that is over for his own sync to begin."""
 
 
 class Entry(NamedTuple):
@@ -61,20 +63,49 @@ def decode_entries(payload: bytes) -> Iterator[Entry]:
 
 
 class JournalFile:
-    """One file of the ring, and the last sequence in it."""
+    """One file of the ring, and the last sequence in it.
 
-    __slots__ = ("file", "is_new", "last_sequence", "name", "written_bytes")
+    It is opened once for each sync that may be under way: the system tells of a write that failed once for each time
+    that a file was opened, so that no sync hears of a failure in another's place."""
 
-    def __init__(self, name: str, file: File, *, is_new: bool) -> None:
+    __slots__ = ("_openings", "is_new", "last_sequence", "name", "written_bytes")
+
+    def __init__(self, name: str, openings: Sequence[File], *, is_new: bool) -> None:
         self.name = name
-        self.file = file
+        self._openings = openings
         self.is_new = is_new
         self.written_bytes = 0
         self.last_sequence = -1
 
     @property
+    def file(self) -> File:
+        """The one to read and write by."""
+        return self._openings[0]
+
+    @property
     def number(self) -> int:
         return int(self.name.rpartition("/")[2])
+
+    def sync(self, lane: int) -> None:
+        """What was written is on the disk when this returns; one sync at a time in a lane."""
+        self._openings[lane].sync()
+
+    def close(self) -> None:
+        for opening in self._openings:
+            opening.close()
+
+
+def open_journal_file(disk: Disk, name: str, lanes: int, *, create: bool = False) -> JournalFile:
+    """A file of the ring, opened as often as it may be synced at one time. Raises OSError, and leaves nothing open."""
+    openings: list[File] = []
+    try:
+        for _ in range(lanes):
+            openings.append(disk.open(name, create=create))  # noqa: PERF401  # what was opened is closed below
+    except OSError:
+        for opening in openings:
+            opening.close()
+        raise
+    return JournalFile(name, openings, is_new=create)
 
 
 class Journal:
@@ -83,6 +114,7 @@ class Journal:
     def __init__(self, disk: Disk, format: FrameFormat, file_bytes: int, *, promises: bool) -> None:
         self._disk = disk
         self._promises = promises
+        self._lanes = lanes_of(promises=promises)
         self._format = format
         self._file_bytes = file_bytes
         self._free: deque[JournalFile] = deque()
@@ -142,7 +174,7 @@ class Journal:
 
     def _new_file(self) -> JournalFile:
         name = self._new_name()
-        return JournalFile(name, self._disk.open(name, create=True), is_new=True)
+        return open_journal_file(self._disk, name, self._lanes, create=True)
 
     def _new_name(self) -> str:
         self._next_number += 1
@@ -153,7 +185,7 @@ class Journal:
         if self._free or self._spare_begun:
             return None
         self._spare_begun = True
-        return SpareFile(self._disk, self._new_name(), self._file_bytes)
+        return SpareFile(self._disk, self._new_name(), self._file_bytes, self._lanes)
 
     def finish_spare(self, spare: "SpareFile") -> None:
         self._spare_begun = False
@@ -183,7 +215,7 @@ class Journal:
 
     def close(self) -> None:
         for opened in (*self._free, *self._full, *([self._current] if self._current else [])):
-            opened.file.close()
+            opened.close()
         self._free.clear()
         self._full.clear()
         self._current = None
@@ -192,10 +224,11 @@ class Journal:
 class SpareFile:
     """A new file of the ring, filled with zeroes, so that it has its blocks before it is needed. Made elsewhere."""
 
-    def __init__(self, disk: Disk, name: str, size_bytes: int) -> None:
+    def __init__(self, disk: Disk, name: str, size_bytes: int, lanes: int) -> None:
         self._disk = disk
         self._name = name
         self._size_bytes = size_bytes
+        self._lanes = lanes
         self.made: JournalFile | None = None
         self.failure: SyncFailed | None = None
 
@@ -203,45 +236,49 @@ class SpareFile:
         """Without room for it, or on a disk that fails, there is no spare; who writes meets the reason himself. But a
         sync that failed may be the only one that says so."""
         try:
-            file = self._disk.open(self._name, create=True)
+            made = open_journal_file(self._disk, self._name, self._lanes, create=True)
         except OSError:
             return
         try:
             zeroes = bytes(min(self._size_bytes, SPARE_WRITE_BYTES))
             for position in range(0, self._size_bytes, len(zeroes)):
-                file.write((zeroes,), position, len(zeroes))
+                made.file.write((zeroes,), position, len(zeroes))
             with syncing():
-                file.sync()
+                made.file.sync()
         except OSError as error:
-            file.close()
+            made.close()
             if isinstance(error, SyncFailed):
                 self.failure = error
             else:
                 self._disk.remove(self._name)
             return
-        self.made = JournalFile(self._name, file, is_new=True)
+        self.made = made
 
     def discard(self) -> None:
         """Give its room back."""
         if self.made is not None:
-            self.made.file.close()
+            self.made.close()
             self._disk.remove(self._name)
             self.made = None
 
 
-def sync_files(disk: Disk, files: Sequence[JournalFile]) -> None:
-    """Make the files durable; runs in the thread that waits for the disk."""
+def sync_files(disk: Disk, files: Sequence[JournalFile], lane: int) -> None:
+    """Make the files durable; runs in a thread that waits for the disk."""
     if any(file.is_new for file in files):
         disk.sync_folder(FOLDER)
     for file in files:
-        file.file.sync()
+        file.sync(lane)
         file.is_new = False
 
 
-def open_files(disk: Disk) -> list[JournalFile]:
+def open_files(disk: Disk, *, promises: bool) -> list[JournalFile]:
     """The ring as an earlier life left it."""
-    names = sorted(disk.names(FOLDER))
-    return [JournalFile(name, disk.open(name), is_new=False) for name in names]
+    return [open_journal_file(disk, name, lanes_of(promises=promises)) for name in sorted(disk.names(FOLDER))]
+
+
+def lanes_of(*, promises: bool) -> int:
+    """How many syncs there may be at one time."""
+    return SYNCS_AT_ONCE if promises else 1
 
 
 class JournalFrame(NamedTuple):

@@ -28,7 +28,7 @@ from braidmq.log.embedded._engine import Engine
 from braidmq.log.embedded._flush import FlushJob
 from braidmq.log.embedded._frames import FrameFormat
 from braidmq.log.embedded._health import is_full, is_out_of_files
-from braidmq.log.embedded._journal import SpareFile
+from braidmq.log.embedded._journal import SYNCS_AT_ONCE, SpareFile
 from braidmq.log.embedded._lock import FolderLock, read_salt
 from braidmq.log.embedded._manifest import TopicDeleted, TopicEdit
 from braidmq.log.embedded._options import LogOptions, LogStatistics
@@ -128,13 +128,15 @@ class EmbeddedLog:
         self._on_held = on_held
         self._loop = asyncio.get_running_loop()
         self._commit_scheduled = False
-        self._syncing = False
         self._sync_idle = asyncio.Event()
         self._sync_idle.set()
         self._failure_told = False
         self._sync_queue: SimpleQueue[SyncJob | None] = SimpleQueue()
-        self._sync_thread = Thread(target=self._run_syncs, name="braid-log-sync", daemon=True)
-        self._sync_thread.start()
+        self._sync_threads = [
+            Thread(target=self._run_syncs, name=f"braid-log-sync-{lane}", daemon=True) for lane in range(SYNCS_AT_ONCE)
+        ]
+        for thread in self._sync_threads:
+            thread.start()
         self._is_durable = engine.options.flush == "commit"
         self._flushing = self._flush_wanted = False
         self._flush_idle = asyncio.Event()
@@ -303,10 +305,9 @@ class EmbeddedLog:
             self._engine.release_flushed(job)
 
     def _request_sync(self) -> None:
-        if not self._syncing:
-            self._syncing = True
+        if (job := self._engine.begin_sync()) is not None:
             self._sync_idle.clear()
-            self._sync_queue.put(self._engine.begin_sync())
+            self._sync_queue.put(job)
 
     def _run_syncs(self) -> None:
         while (job := self._sync_queue.get()) is not None:
@@ -318,12 +319,9 @@ class EmbeddedLog:
             self._loop.call_soon_threadsafe(self._synced, job, error)
 
     def _synced(self, job: SyncJob, error: Exception | None) -> None:
-        self._syncing = False
-        if error is not None:
-            self._engine.fail(error, "the journal")
-        elif self._engine.synced(job):
-            self._request_sync()
-        if not self._syncing:
+        self._engine.synced(job, error)
+        self._request_sync()
+        if not self._engine.is_syncing:
             self._sync_idle.set()
         if self._engine.failure is not None:
             self._tell_failure()
@@ -736,9 +734,11 @@ class EmbeddedLog:
         self._engine.closed = True
         await self._sync_idle.wait()
         await self._close_clean()
-        self._sync_queue.put(None)
+        for _ in self._sync_threads:
+            self._sync_queue.put(None)
         self._flush_queue.put(None)
-        await asyncio.to_thread(self._sync_thread.join)
+        for thread in self._sync_threads:
+            await asyncio.to_thread(thread.join)
         await asyncio.to_thread(self._flush_thread.join)
         await asyncio.to_thread(self._checkpointer.shutdown)
         await asyncio.to_thread(self._readers.shutdown)

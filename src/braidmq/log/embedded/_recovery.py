@@ -55,7 +55,7 @@ def recover(engine: Engine) -> Recovery:
     _sync_folders(engine)
     picture = engine.manifest.load()
     engine.restore(picture)
-    files = journal.open_files(engine.disk)
+    files = journal.open_files(engine.disk, promises=engine.options.flush == "commit")
     if picture.clean:
         sequence = picture.journal_sequence
         recovery = Recovery(True, 0, 0, [])

@@ -50,20 +50,22 @@ class JournalNote:
 
 
 class SyncJob:
-    """One wait for the disk; `run` may be called in another thread."""
+    """One wait for the disk; `run` may be called in another thread, and beside that of other lanes."""
 
-    __slots__ = ("_disk", "_files", "sequence", "took_us")
+    __slots__ = ("_disk", "_files", "_lane", "has_ended", "sequence", "took_us")
 
-    def __init__(self, disk: Disk, sequence: int, files: list[journal.JournalFile]) -> None:
+    def __init__(self, disk: Disk, sequence: int, files: list[journal.JournalFile], lane: int) -> None:
         self._disk = disk
         self._files = files
+        self._lane = lane
+        self.has_ended = False
         self.sequence = sequence
         self.took_us = 0
 
     def run(self) -> None:
         """Raises OSError, after which nothing may be trusted that was not known to be durable before."""
         began = time.perf_counter_ns()
-        journal.sync_files(self._disk, self._files)
+        journal.sync_files(self._disk, self._files, self._lane)
         self.took_us = (time.perf_counter_ns() - began) // 1000
 
 
