@@ -42,6 +42,10 @@ TRACE_PARENT_HEADER = "traceparent"
 """The trace that a message belongs to, as W3C writes it."""
 ROCKETMQ_HEADER = "__rocketmq"
 """What only RocketMQ has, in one compact header: the message came by it."""
+HTTP_HEADER = "__http"
+"""The same for HTTP, which has nothing of its own but that."""
+HTTP_MARK = b"\x01"
+"""What is in that header: the version of its form, so that more can follow."""
 KEY_SEPARATOR = " "
 
 
