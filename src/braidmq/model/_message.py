@@ -126,6 +126,11 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
         return None if text is None else whole_number(text)
 
     @property
+    def is_pressure(self) -> bool:
+        """Whether it belongs to a pressure test."""
+        return self.header(PRESSURE_HEADER) == b"true"
+
+    @property
     def keys(self) -> tuple[str, ...]:
         """The keys this message can be found by; a producer that only set the record key is found by that."""
         text = self._text(KEYS_HEADER)
