@@ -12,21 +12,8 @@ from braidmq.console._lifelines import TITLES
 from braidmq.console._words import LANGUAGES
 from braidmq.console.pages import _asked, alarms, dead_letters, inspection, messages, reports, timers, transactions
 from braidmq.model import TraceKind
-from braidmq.pipeline.archive._prepare import EARLY, LATE
-from braidmq.pipeline.columns import UNREADABLE_REASON
 
 CONSOLE = Path(braidmq.console.__file__).parent
-
-
-REASONS = (
-    EARLY,
-    LATE,
-    UNREADABLE_REASON,
-    "not a sample of usage",
-    "not a sample of lag",
-    "not a step of a message",
-)
-"""Why records lie in quarantine."""
 
 
 def given() -> Iterator[str]:
@@ -42,7 +29,6 @@ def given() -> Iterator[str]:
     yield from (title for title, _ in alarms.SILENCE_S.values())
     yield from (title for title, _ in inspection.STANDINGS.values())
     yield from reports.TITLES.values()
-    yield from REASONS
     for page in (CONSOLE / "pages").glob("*.py"):
         yield from told_in(page)
 

@@ -13,9 +13,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from braidmq.console._words import LANGUAGES, speaker
 from braidmq.model.histogram import bucket_of
 from braidmq.pipeline import jobs
 from braidmq.pipeline.archive import Folders
+from braidmq.pipeline.archive._prepare import EARLY, LATE
+from braidmq.pipeline.columns import UNREADABLE_REASON
 from braidmq.pipeline.errors import InvalidOption
 from braidmq.pipeline.reports import Report, as_html, as_json, csv_of, usage_report, write
 from braidmq.pipeline.reports._charts import nice_ticks
@@ -418,6 +421,13 @@ def test_a_report_knows_the_quarantine_of_every_job_that_has_one() -> None:
     kept = {name: f"{getattr(jobs, name).INGEST.name}_quarantine" for name in JOBS if name not in ("archive", "audit")}
     assert {job: table for job, (table, _, _) in QUARANTINES.items()} == {"archive": "archive/quarantine", **kept}
     assert Folders("x").quarantine == Path("x").absolute() / "quarantine"
+
+
+@pytest.mark.parametrize("language", [language for language in LANGUAGES if language != "en"])
+def test_the_console_says_why_records_lie_in_quarantine_in_every_language(language: str) -> None:
+    samples = {"not a sample of usage", "not a sample of lag", "not a step of a message"}
+    reasons = {EARLY, LATE, UNREADABLE_REASON, *samples}
+    assert {reason for reason in reasons if speaker(language)(reason) == reason} == set()
 
 
 def test_a_report_of_nothing_says_so(tmp_path: Path) -> None:
