@@ -17,6 +17,7 @@ pytest.importorskip("duckdb", reason="the extra [pipeline] is not installed")
 import pyarrow as pa
 
 from archive_support import Archived, row
+from braidmq.pipeline.archive._layout import quarantine_table
 from braidmq.pipeline.tables import FileWriter, Table
 from usage_support import USAGE
 
@@ -28,6 +29,7 @@ def node(wait_for: WaitFor) -> Iterator[RunningNode]:
         tables = Path(folder) / "tables"
         Archived(tables / "archive").add([row("orders", 0, offset) for offset in range(10)])
         fill_usage(tables)
+        fill_quarantine(tables)
         arguments = ["--data", f"{folder}/data", "--http=127.0.0.1:0", "--kafka=127.0.0.1:0"]
         started = RunningNode(Path(folder), [*arguments, "--set", f"archive.folder={tables}"], {}, wait_for)
         yield started.wait_ready()
@@ -45,6 +47,15 @@ def fill_usage(root: Path) -> None:
     table.append(writer.close(), [], "test", table.claim("test"), 0)
 
 
+def fill_quarantine(root: Path) -> None:
+    """What the archive would have put aside: a message with a time of 1970."""
+    bad = row("orders", 0, 41) | {"store_time": datetime(1970, 1, 2, tzinfo=UTC), "reason": "store time before 2000"}
+    table = quarantine_table(str(root / "archive"))
+    writer = FileWriter(table.path, table.schema, table.layout)
+    writer.write(pa.RecordBatch.from_pylist([bad], table.schema))
+    table.append(writer.close(), [], "test", table.claim("test"), 0)
+
+
 def used(at: datetime, direction: str, messages: int, **fields: Any) -> dict[str, Any]:
     zeros = dict.fromkeys(("failures", "retries", "dead"), 0)
     names = {"instance": "default", "topic": "orders", "group": "", "protocol": "kafka", "traffic": "normal"}
@@ -59,6 +70,16 @@ def test_a_report_is_made_with_tables_and_pictures(open_page: OpenPage) -> None:
     drawn = page.locator("#report figure svg path.line").first.get_attribute("d")
     assert drawn is not None
     assert drawn.startswith("M")
+
+
+def test_a_report_shows_what_lies_in_quarantine(open_page: OpenPage) -> None:
+    page = open_page("/console/reports?name=usage-hour")
+    card = page.locator("#report section", has=page.get_by_role("heading", name="Quarantine"))
+    expect(card.locator("tbody tr")).to_have_count(1, timeout=60_000)
+    for said in ("archive/quarantine", "store time before 2000", "orders, partition 0, offset 41"):
+        expect(card.locator("tbody tr")).to_contain_text(said)
+    page = open_page("/console/reports?name=usage-hour", language="zh")
+    expect(page.locator("#report")).to_contain_text("存储时间早于 2000 年", timeout=60_000)
 
 
 def test_reports_are_usable_narrow_dark_and_in_chinese(open_page: OpenPage) -> None:

@@ -9,6 +9,7 @@
 | 4 | what was named does not exist |
 | 5 | the node refused: the line on the error output says why, and what to do |
 | 6 | the node cannot be reached |
+| 7 | the audit found the archive unsound: `audits` beside the tables says what |
 | 130 | interrupted |
 """
 
@@ -24,6 +25,7 @@ STORAGE = 3
 NOT_FOUND = 4
 REFUSED = 5
 UNREACHABLE = 6
+UNSOUND = 7
 INTERRUPTED = 130
 
 

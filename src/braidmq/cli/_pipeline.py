@@ -35,7 +35,10 @@ QUIET: Final = "spark.log.level"
 
 _AGE: Final = re.compile(r"([0-9]{1,6})(min|h|d)")
 _UNITS: Final = {"min": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
-_COLOURS: Final = {"running": "green", "done": "green", "idle": "dim", "failed": "bold red", "stopped": "dim"}
+_BAD: Final = "bold red"
+_COLOURS: Final = {
+    "running": "green", "done": "green", "idle": "dim", "unsound": _BAD, "failed": _BAD, "stopped": "dim"
+}  # fmt: skip
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -131,7 +134,15 @@ def run(
             found = driver.run_once() if once else driver.run(_stop_on_signals())
     finally:
         spark.stop()
-    return _errors.FAILED if any(job.state == "failed" for job in found.values()) else _errors.DONE
+    return exit_status(found.values())
+
+
+def exit_status(jobs: Iterable["JobStatus"]) -> int:
+    """Of a run that is over. An archive that is not sound is worse than a job that can be run again."""
+    states = {str(job.state) for job in jobs}
+    if "unsound" in states:
+        return _errors.UNSOUND
+    return _errors.FAILED if "failed" in states else _errors.DONE
 
 
 def _stop_on_signals() -> threading.Event:
@@ -170,7 +181,7 @@ class _Bars:
         for name, job in jobs.items():
             if job.state == "waiting":
                 continue
-            ended = job.state in ("done", "idle", "failed")
+            ended = job.state in ("done", "idle", "unsound", "failed")
             if self._is_watched:
                 if name not in self._tasks:
                     self._tasks[name] = self._bars.add_task(name, total=None, detail="")

@@ -11,7 +11,8 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 
 from braidmq.core.metrics import Metric, MetricKind
 from braidmq.core.timing import Clock, Timer
-from braidmq.records import Batch
+from braidmq.model import Message
+from braidmq.records import Batch, Packed
 
 SAMPLE_MS: Final = 10_000
 MINUTE_MS: Final = 60_000
@@ -58,8 +59,12 @@ class Tally(Protocol):
         """A batch has come to a partition."""
         ...
 
-    def refused(self, number: int, messages: int) -> None:
-        """Messages for a partition were refused."""
+    def refused(self, number: int, batch: Batch) -> None:
+        """A batch for a partition was refused."""
+        ...
+
+    def refused_lots(self, number: int, lots: Iterable[Sequence[Message] | Packed]) -> None:
+        """Messages for a partition were refused; those of a lot came together, from one sender."""
         ...
 
 
@@ -67,7 +72,10 @@ class _Uncounted:
     def stored(self, number: int, batch: Batch) -> None:
         """Nobody wants to know."""
 
-    def refused(self, number: int, messages: int) -> None:
+    def refused(self, number: int, batch: Batch) -> None:
+        """Nobody wants to know."""
+
+    def refused_lots(self, number: int, lots: Iterable[Sequence[Message] | Packed]) -> None:
         """Nobody wants to know."""
 
 

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from braidmq.core.timing import Clock
-from braidmq.model import DEFAULT_INSTANCE
+from braidmq.model import DEFAULT_INSTANCE, HTTP_HEADER
 from braidmq.model.errors import InvalidRequest, UnknownReport
 from braidmq.model.saying import say
 
@@ -187,7 +187,11 @@ def _shown(kept: Kept) -> ArchivedMessage:
         protocol=kept.protocol,
         traffic=kept.traffic,
         trace_id=kept.trace_id,
-        headers=[_header(name, value) for name, value in kept.repeated_headers or (kept.headers or {}).items()],
+        headers=[
+            _header(name, value)
+            for name, value in kept.repeated_headers or (kept.headers or {}).items()
+            if name != HTTP_HEADER
+        ],
     )
 
 

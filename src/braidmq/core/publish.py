@@ -215,7 +215,7 @@ class Publisher:
         for number, load in loads.items():
             for begin, end, batch in self._batches(load, now_ms):
                 if isinstance(batch, BraidError):
-                    self._tally.refused(number, sum(_count(messages) for messages, _ in load.entries[begin:end]))
+                    self._count_refused(number, load, begin, end)
                     _tell(load, begin, end, batch)
                 else:
                     entries.append((number, batch))
@@ -235,8 +235,12 @@ class Publisher:
             if isinstance(result, Appended):
                 self._tally.stored(number, batch)
             else:
-                self._tally.refused(number, batch.record_count)
+                self._count_refused(number, load, begin, end)
             _tell(load, begin, end, result)
+
+    def _count_refused(self, number: int, load: _Load, begin: int, end: int) -> None:
+        """By sender and not by batch: in a batch, the messages of a test may lie beside others."""
+        self._tally.refused_lots(number, (messages for messages, _ in load.entries[begin:end]))
 
     def _batches(self, load: _Load, now_ms: int) -> Sequence[tuple[int, int, Batch | BraidError]]:
         """Runs of entries, each with its batch or refusal: as one batch if the topic takes it so, else each alone."""

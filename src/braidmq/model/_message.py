@@ -42,6 +42,10 @@ TRACE_PARENT_HEADER = "traceparent"
 """The trace that a message belongs to, as W3C writes it."""
 ROCKETMQ_HEADER = "__rocketmq"
 """What only RocketMQ has, in one compact header: the message came by it."""
+HTTP_HEADER = "__http"
+"""The same for HTTP, which has nothing of its own but that."""
+HTTP_MARK = b"\x01"
+"""What is in that header: the version of its form, so that more can follow."""
 KEY_SEPARATOR = " "
 
 
@@ -120,6 +124,11 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
         """None where none is said, or where what is said is no number."""
         text = self._text(PRIORITY_HEADER)
         return None if text is None else whole_number(text)
+
+    @property
+    def is_pressure(self) -> bool:
+        """Whether it belongs to a pressure test."""
+        return self.header(PRESSURE_HEADER) == b"true"
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from braidmq.model import (
     BORN_HEADER,
     DEFAULT_INSTANCE,
+    HTTP_HEADER,
     ID_HEADER,
     KEYS_HEADER,
     PRESSURE_HEADER,
@@ -32,7 +33,7 @@ from braidmq.pipeline._batches import APPEND_TIME_BIT, CODEC_BITS, Batches, Head
 from braidmq.pipeline._fields import Buffer, Flags, HeaderFields, Integers, Octets, read_fields
 from braidmq.records import BATCH_HEADER_BYTES, RECORDS_BYTES_MAX, decompress
 
-PROTOCOL_HEADERS: Final = {ROCKETMQ_HEADER: "rocketmq", "__mqtt": "mqtt", "__http": "http"}
+PROTOCOL_HEADERS: Final = {ROCKETMQ_HEADER: "rocketmq", "__mqtt": "mqtt", HTTP_HEADER: "http"}
 """Each protocol but Kafka's marks its messages with a header of its own."""
 _KAFKA: Final = "kafka"
 _NORMAL: Final = "normal"

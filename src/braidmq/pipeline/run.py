@@ -30,7 +30,7 @@ from braidmq.pipeline.errors import InvalidOption, TopicMissing, TopicRemade
 from braidmq.pipeline.jobs import Sources
 from braidmq.pipeline.source import read_options
 from braidmq.pipeline.status import JobState, JobStatus, write_status
-from braidmq.pipeline.tables import Compacted, FileDamaged, NewerTable, Table, TableError, UnlikeTable
+from braidmq.pipeline.tables import Compacted, FileDamaged, NewerTable, Table, UnlikeTable
 
 JOBS: Final = ("archive", "trace", "usage", "audit", "dlq", "lag")
 TICK_S: Final = 1.0
@@ -130,6 +130,8 @@ class Driver:
                     self._tell(name, rows=rows, total=total)
             except (TopicMissing, _NothingToDo) as error:
                 self._tell(name, state=JobState.IDLE, detail=error.message)
+            except _Unsound as error:
+                self._tell(name, state=JobState.UNSOUND, detail=error.message)
             except _NEVER_WORKS:
                 raise
             except Exception as error:  # whatever Spark throws is shown, and ends this job only
@@ -424,10 +426,8 @@ class Driver:
         else:
             self._house_due_s = now_s + KEEP_HOUSE_S
         error = chore.exception()
-        if error is None:
-            self._tell(name, detail=chore.result(), **({"state": JobState.IDLE} if name == "audit" else {}))
-        else:
-            self._tell(name, detail=_first_line(error), **({"state": JobState.FAILED} if name == "audit" else {}))
+        detail = chore.result() if error is None else _first_line(error)
+        self._tell(name, detail=detail, **({"state": _state_after(error)} if name == "audit" else {}))
 
     def _tidy(self) -> str:
         """All of it, also where a file is damaged; then that is what is told."""
@@ -459,19 +459,22 @@ class Driver:
         return msgspec.structs.replace(self._plan.retention, topics=own | self._plan.retention.topics)
 
     def _audit(self) -> str:
-        try:
-            report = audit(
-                self._plan.archive_path,
-                bootstrap=self._plan.bootstrap,
-                kafka=self._plan.kafka,
-                topics=self._plan.topics,
-            )
-        except TableError as error:
-            return error.message
+        """What was found. Raises _NothingToDo without an archive, _Unsound, and what keeps an audit from its end."""
+        table = archive.Folders(self._plan.archive_path).messages
+        if not Table.exists(table):
+            raise _NothingToDo(f"there is no table at {table}")
+        report = audit(
+            self._plan.archive_path,
+            bootstrap=self._plan.bootstrap,
+            kafka=self._plan.kafka,
+            topics=self._plan.topics,
+        )
         saved = report.save(Path(self._plan.root) / "audits")
         verdict = "sound" if report.sound else f"NOT SOUND, {len(report.findings)} findings"
         if report.not_archived:
             verdict += f", {report.not_archived} not archived yet"
+        if not report.sound:
+            raise _Unsound(f"{verdict}: {saved}")
         return f"{verdict}: {saved}"
 
     def _tell(self, name: str, **changes: Any) -> None:
@@ -488,12 +491,25 @@ class _NothingToDo(BraidError):
     code = "nothing_to_do"
 
 
+class _Unsound(BraidError):
+    """The audit found something."""
+
+    code = "unsound"
+
+
 def _said(compacted: Compacted | archive.Compaction) -> str:
     return f"{compacted.files_before} files became {compacted.files_after}"
 
 
 def _job(name: str) -> Any:
     return {"trace": jobs.trace, "usage": jobs.usage, "dlq": jobs.dlq, "lag": jobs.lag}[name]
+
+
+def _state_after(error: BaseException | None) -> JobState:
+    """How an audit is until the next one."""
+    if error is None or isinstance(error, _NothingToDo):
+        return JobState.IDLE
+    return JobState.UNSOUND if isinstance(error, _Unsound) else JobState.FAILED
 
 
 def _has_read_all(query: StreamingQuery) -> bool:

@@ -15,12 +15,13 @@ SILENT_S: Final = 30.0
 
 
 class JobState(enum.StrEnum):
-    """`IDLE` has nothing to work on now, and looks again."""
+    """`IDLE` has nothing to work on now, and looks again. `UNSOUND` is an audit that was made and found something."""
 
     WAITING = "waiting"
     RUNNING = "running"
     IDLE = "idle"
     DONE = "done"
+    UNSOUND = "unsound"
     FAILED = "failed"
     STOPPED = "stopped"
 

@@ -5,15 +5,7 @@ from datetime import timedelta
 
 from braidmq.pipeline import archive, session
 from braidmq.pipeline.tables import Table, _trimming
-
-SHORT_LIVED = {
-    "spark.log.level": "ERROR",
-    # It is killed seconds after its first batch: what makes it fast later would only make it late now.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-}
+from faults.pipeline.short_lived import SHORT_LIVED
 
 
 def main(bootstrap: str, path: str, topic: str) -> None:

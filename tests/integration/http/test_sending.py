@@ -6,10 +6,11 @@ from typing import Any
 import httpx
 import pytest
 
-from braidmq.model import TopicKind
+from braidmq.model import HTTP_HEADER, HTTP_MARK, TopicKind
 from braidmq.node import Node
+from braidmq.records import batches_in, read_records
 from braidmq.settings import PublishSettings
-from http_support import client_of, send
+from http_support import client_of, refusal, send
 from inside_node import StartNode
 
 DAY_MS = 86_400_000
@@ -21,6 +22,29 @@ async def test_a_message_is_where_the_answer_says(client: httpx.AsyncClient) -> 
     assert (found["body"], found["tag"], found["keys"], found["key"]) == ("h\u00e9", "paid", ["o-1", "o-2"], "o-1")
     assert found["id"] == sent["id"]
     assert {"name": "region", "value": "north", "value_base64": None} in found["headers"]
+
+
+async def test_a_message_has_the_mark_of_http_which_only_readers_by_kafka_see(
+    client: httpx.AsyncClient, node: Node
+) -> None:
+    sent = await send(client, "orders", body="x", id="i", properties={"a": "b"})
+    found = (await client.get(f"/topics/orders/messages/{sent['partition']}/{sent['offset']}")).json()
+    assert found["protocol"] == "http"
+    assert [each["name"] for each in found["headers"]] == ["UNIQ_KEY", "a"]
+    answer = await client.post("/groups/g/receive", json={"topic": "orders", "wait_s": 5})
+    assert [each["name"] for each in answer.json()["messages"][0]["headers"]] == ["UNIQ_KEY", "a"]
+    topic = node.catalog.topic("default", "orders")
+    assert topic is not None
+    number = topic.partition_numbers[sent["partition"]]
+    (batch,) = batches_in((await node.log.read(number, sent["offset"], 1 << 20)).data)
+    (record,) = read_records(batch)
+    assert record.headers[-1] == (HTTP_HEADER, HTTP_MARK)
+    assert refusal(
+        await client.post("/topics/orders/messages", json={"body": "x", "properties": {HTTP_HEADER: "1"}})
+    ) == (
+        422,
+        "invalid_message",
+    )
 
 
 async def test_bytes_come_back_as_base64_and_text_does_when_asked(client: httpx.AsyncClient) -> None:

@@ -23,7 +23,11 @@ TIME_MS = int(TIME.timestamp() * 1000)
 async def archive_node(start_node: StartNode, tmp_path: Path) -> Node:
     archive = Archived(tmp_path / "tables" / "archive")
     rows = [row("orders", 0, offset) for offset in range(10)]
-    rows.append(row("orders", 1, 0, value=b"\xff\x00", key=b"k", headers=[("h", b"\xfe")], message_id="odd"))
+    rows.append(
+        row(
+            "orders", 1, 0, value=b"\xff\x00", key=b"k", headers=[("h", b"\xfe"), ("__http", b"\x01")], message_id="odd"
+        )
+    )
     rows.append(row("orders", 2, 0, value=b"elsewhere", message_id="orders-0-3", instance="retail"))
     twice = [{"name": "a", "value": b"1"}, {"name": "b", "value": None}, {"name": "a", "value": b"2"}]
     rows.append(row("orders", 1, 1, repeated_headers=twice, message_id="twice"))

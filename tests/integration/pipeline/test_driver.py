@@ -205,6 +205,27 @@ def test_a_run_by_command_and_what_it_found(broker: Broker, tmp_path: Path) -> N
     assert braid("pipeline", "status", "--path", str(tmp_path)).returncode == 1
 
 
+def test_a_run_that_finds_the_archive_damaged_ends_with_a_status_of_its_own(
+    spark: SparkSession, broker: Broker, tmp_path: Path
+) -> None:
+    topic = broker.topic()
+    broker.send(topic, ["a", "b"])
+    Driver(spark, plan(broker, tmp_path, "archive", topics=(topic,))).run_once()
+    file, *others = archive.Folders(tmp_path / "archive").messages.rglob("*.parquet")
+    assert not others
+    whole = bytearray(file.read_bytes())
+    whole[len(whole) // 2] ^= 1
+    file.write_bytes(whole)
+    ran = braid(
+        "pipeline", "run", "audit,dlq", "--once", "--master", "local[1]", "--bootstrap", broker.bootstrap,
+        "--path", str(tmp_path), "--topics", topic,
+    )  # fmt: skip
+    assert ran.returncode == 7, ran.stderr[-3000:]
+    audited, letters = ran.stdout.splitlines()
+    assert audited.startswith("audit: unsound, 0 rows, NOT SOUND, ")
+    assert letters.startswith("dlq: "), "the jobs behind it have their turn"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

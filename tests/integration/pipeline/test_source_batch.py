@@ -3,6 +3,7 @@
 import datetime
 import time
 
+import httpx
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -17,6 +18,7 @@ from braidmq.pipeline.source._cluster import Cluster, Place, Wanted
 from braidmq.pipeline.source._options import Connection
 from braidmq.pipeline.source._ranges import Task
 from pipeline_support import LIMIT_S, Broker, other_kafka, told_ranges, values
+from running_node import RunningNode
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -47,6 +49,17 @@ def test_a_message_is_a_row_with_all_that_it_has(spark: SparkSession, any_broker
     assert {name: None if value is None else bytes(value) for name, value in first.headers.items()} == dict(headers)
     assert first.store_time == datetime.datetime.fromtimestamp(1_700_000_000)  # noqa: DTZ006
     assert (second.value, second.key, second.headers, second["keys"], second.tag) == (None, None, None, None, None)
+
+
+def test_a_message_that_was_sent_over_http_says_so(spark: SparkSession, broker: Broker, node: RunningNode) -> None:
+    topic = broker.topic()
+    messages = [{"body": "one", "tag": "T", "properties": {"region": "north"}}, {"body": "two"}]
+    answer = httpx.post(f"{node.url}/api/v1/topics/{topic}/messages", json={"messages": messages}, timeout=LIMIT_S)
+    assert answer.status_code == 200, answer.text
+    broker.send(topic, ["three"])
+    found = {row.value.decode(): row for row in broker.read(spark, topic).collect()}
+    assert {value: row.protocol for value, row in found.items()} == {"one": "http", "two": "http", "three": "kafka"}
+    assert (found["one"].tag, bytes(found["one"].headers["region"])) == ("T", b"north")
 
 
 def test_several_partitions_and_codecs_are_read_whole(spark: SparkSession, any_broker: Broker) -> None:

@@ -1,7 +1,7 @@
 """Publishing: one append a turn, one batch a partition; what is refused is nowhere, what is answered is kept."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -22,6 +22,7 @@ from braidmq.model.errors import (
     UnknownPartition,
     WrongMessageKind,
 )
+from braidmq.records import Batch, Packed
 from contract.harness import BEGAN_MS
 from deferral_support import GROUP, CountedLog, Place, log_of
 from groups_support import settle
@@ -451,3 +452,36 @@ async def test_packed_messages_for_nowhere_or_too_large_are_left_to_the_others(d
     await settle()
     assert desk.told == []
     assert desk.log.appends == 0
+
+
+# What is counted.
+
+
+class Counting:
+    """A tally that keeps what was refused, by sender."""
+
+    def __init__(self) -> None:
+        self.lots: list[list[bytes | None]] = []
+
+    def stored(self, number: int, batch: Batch) -> None: ...
+
+    def refused(self, number: int, batch: Batch) -> None: ...
+
+    def refused_lots(self, _: int, lots: Iterable[Sequence[Message] | Packed]) -> None:
+        for lot in lots:
+            assert not isinstance(lot, Packed)
+            self.lots.append([message.body for message in lot])
+
+
+@pytest.mark.parametrize("is_full", [False, True], ids=["a limit", "a full disk"])
+async def test_what_is_refused_is_counted_by_sender(desk: Desk, is_full: bool) -> None:
+    tally = Counting()
+    place = desk.place
+    desk.publisher = Publisher(desk.log, Admissions(), place.timers, place.halves, place.clock.now_ms, tally=tally)
+    topic = await desk.topic(max_message_bytes="100000" if is_full else "100")
+    desk.log.refusal = StorageFull() if is_full else None
+    desk.send(topic, said(b"a" * 200), said(b"b" * 200))
+    desk.send(topic, said(b"c" * 200))
+    await settle()
+    assert [type(each) for each in desk.told] == [StorageFull if is_full else MessageTooLarge] * 2
+    assert tally.lots == [[b"a" * 200, b"b" * 200], [b"c" * 200]]

@@ -15,10 +15,12 @@ from braidmq.model import (
     DEAD_TOPIC_HEADER,
     DEFAULT_INSTANCE,
     ORIGIN_ID_HEADER,
+    PRESSURE_HEADER,
     RETRY_TOPIC_HEADER,
     Group,
     Message,
     Topic,
+    TraceKind,
     dead_letter_topic_name,
     retry_topic_name,
 )
@@ -315,3 +317,36 @@ async def test_a_message_that_is_brought_once_too_often_is_dead(place: Place, re
     bare = await retries.accept(GROUP, Message(body=b"bare"), attempts=-5, delay_ms=-1)
     assert bare.message_id
     assert dead(place)[-1].id == bare.message_id
+
+
+class Overhearing:
+    """A tracer that keeps which steps belong to a pressure test."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[TraceKind, bool]] = []
+
+    def note(self, kind: TraceKind, message_id: str, *, is_pressure: bool = False, **_: object) -> None:
+        assert message_id == "i"
+        self.heard.append((kind, is_pressure))
+
+    def note_range(self, *_: object) -> None: ...
+
+    def note_lot(self, *_: object) -> None: ...
+
+
+@pytest.mark.parametrize(("mark", "is_pressure"), [("true", True), ("no", False)])
+async def test_what_is_sent_back_and_given_up_of_a_pressure_test_is_told_as_that(
+    place: Place, topic: Topic, mark: str, is_pressure: bool
+) -> None:
+    tracer = Overhearing()
+    retries = Retries(place.topics, place.topics, place.log, place.timers, place.clock, tracer=tracer)
+    message = Message.create(b"m", id="i", properties={PRESSURE_HEADER: mark})
+    number, offset = await publish(place, topic, message)
+    await retries.send_back(GROUP, number, offset)
+    await place.clock.advance(STEPS_MS[0])
+    await settle()
+    await send_back_the_last(place, retries, delay_ms=-1)
+    await retries.accept(GROUP, message, attempts=1)
+    assert tracer.heard == [
+        (TraceKind.RETRIED, is_pressure), (TraceKind.DEAD_LETTERED, is_pressure), (TraceKind.RETRIED, is_pressure)
+    ]  # fmt: skip

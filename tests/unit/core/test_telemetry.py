@@ -23,11 +23,13 @@ from braidmq.records import (
     Batch,
     Codec,
     Marker,
+    Packed,
     Record,
     batch_messages,
     batches_in,
     build_batch,
     build_marker,
+    packed_content,
     read_records,
 )
 from braidmq.store import Catalog, Store
@@ -113,7 +115,7 @@ async def test_a_minute_tells_what_came_by_topic_protocol_and_traffic_and_then_t
     kafka.stored(second, batch(world, 2, age_ms=1000))
     kafka.stored(second, batch(world, 4, pressure=True))
     rocketmq.stored(first, batch(world))
-    rocketmq.refused(first, 7)
+    rocketmq.refused(first, batch(world, 7))
     await world.clock.advance(60_000)
     await world.telemetry.tell_minute()
     *usage, end = await world.samples("__braid.usage")
@@ -130,6 +132,38 @@ async def test_a_minute_tells_what_came_by_topic_protocol_and_traffic_and_then_t
     assert (end["samples"], end["dropped"], end["trace_dropped"]) == (3, 0, 3)
     assert end["until_ms"] - end["from_ms"] == 60_000
     assert world.counters.stored_all.messages == 10
+
+
+async def test_what_is_refused_of_a_pressure_test_is_told_apart(world: World, orders: Topic) -> None:
+    inlet, number = Inlet("rocketmq", world.counters, world.usage), orders.partition_numbers[0]
+    tested = Message.create(b"x" * 5000, properties={"__PRESSURE": "true", "a": "b"})
+    usual = Message.create(b"x", properties={"__PRESSURE": "no"})
+    inlet.refused(number, batch(world, 2))
+    inlet.refused(number, batch(world, 4, pressure=True))
+    inlet.refused_lots(number, [(tested, usual), (usual,)])
+    packed = [Packed([packed_content(each) for each in lot], [0] * len(lot)) for lot in ([tested] * 8, [usual] * 16)]
+    inlet.refused_lots(number, packed)
+    await world.telemetry.tell_minute()
+    told = {each.get("traffic", "normal"): each for each in await world.of_kind("__braid.usage", "usage")}
+    assert {traffic: each["failures"] for traffic, each in told.items()} == {
+        "normal": 2 + 1 + 16,
+        "pressure": 4 + 2 + 8,
+    }
+    assert {each.get("messages", 0) for each in told.values()} == {0}
+
+
+async def test_what_groups_send_back_and_give_up_of_a_pressure_test_is_told_apart(world: World, orders: Topic) -> None:
+    tracer = Overheard(UNTRACED, world.usage, world.catalog)
+    for tested, count in ((True, 3), (False, 2)):
+        for _ in range(count):
+            tracer.note(TraceKind.RETRIED, "id", topic_id=orders.id, topic="orders", group="g", is_pressure=tested)
+        tracer.note(TraceKind.DEAD_LETTERED, "id", topic="%DLQ%g", group="g", is_pressure=tested)
+    await world.telemetry.tell_minute()
+    told = {
+        (each["topic"], each.get("traffic", "normal")): each for each in await world.of_kind("__braid.usage", "usage")
+    }
+    assert (told["orders", "pressure"]["retries"], told["orders", "normal"]["retries"]) == (3, 2)
+    assert (told["%DLQ%g", "pressure"]["dead"], told["%DLQ%g", "normal"]["dead"]) == (1, 1)
 
 
 async def test_what_leaves_counts_by_the_batch_and_the_ends_of_transactions_do_not(world: World, orders: Topic) -> None:

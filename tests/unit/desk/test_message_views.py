@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from braidmq.core.desk.message_views import message_view, shown
-from braidmq.model import BORN_HEADER, ROCKETMQ_HEADER, Message
+from braidmq.model import BORN_HEADER, HTTP_HEADER, HTTP_MARK, ROCKETMQ_HEADER, Message
 
 
 @given(st.binary(max_size=64), st.booleans())
@@ -46,4 +46,10 @@ def test_a_message_that_came_later_shows_when_it_was_born() -> None:
 
 def test_who_wrote_a_message_is_shown_where_it_is_known() -> None:
     assert message_view(Message(body=b"", headers=((ROCKETMQ_HEADER, b"\x00"),))).protocol == "rocketmq"
+    assert message_view(Message(body=b"", headers=((HTTP_HEADER, HTTP_MARK),))).protocol == "http"
     assert message_view(Message(body=b"")).protocol == ""
+
+
+def test_the_mark_of_http_is_not_shown_among_the_headers() -> None:
+    view = message_view(Message(body=b"", headers=(("a", b"b"), (HTTP_HEADER, HTTP_MARK), (ROCKETMQ_HEADER, b"\x01"))))
+    assert [each.name for each in view.headers] == ["a", ROCKETMQ_HEADER]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
+from braidmq.core.desk.sending import Outgoing, house_message
 from braidmq.model import Header
 from braidmq.model.errors import InvalidBatch
 from braidmq.pipeline._batches import find_batches
@@ -147,6 +148,12 @@ def test_a_message_by_rocketmq_has_the_time_of_its_storing() -> None:
     row = one_row(batch_messages([message_of(stored)]))
     assert (row["protocol"], row["tag"], row["keys"], row["message_id"]) == ("rocketmq", "T", ["a", "b"], "id")
     assert (row["store_time"], row["born_time"]) == (at(NOW_MS + 50), at(NOW_MS))
+
+
+def test_a_message_by_http_is_known_by_its_mark() -> None:
+    message = house_message(Outgoing(body="hello", tag="T", properties={"region": "north"}), NOW_MS)
+    row = one_row(batch_messages([message]))
+    assert (row["protocol"], row["tag"], row["value"], row["born_time"]) == ("http", "T", b"hello", at(NOW_MS))
 
 
 def test_a_message_that_came_later_was_born_earlier() -> None:

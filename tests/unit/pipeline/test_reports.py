@@ -13,21 +13,29 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from braidmq.console._words import LANGUAGES, speaker
 from braidmq.model.histogram import bucket_of
+from braidmq.pipeline import jobs
+from braidmq.pipeline.archive import Folders
+from braidmq.pipeline.archive._prepare import EARLY, LATE
+from braidmq.pipeline.columns import UNREADABLE_REASON
 from braidmq.pipeline.errors import InvalidOption
 from braidmq.pipeline.reports import Report, as_html, as_json, csv_of, usage_report, write
 from braidmq.pipeline.reports._charts import nice_ticks
 from braidmq.pipeline.reports._report import (
+    QUARANTINES,
     Course,
     DeadLine,
     ForecastLine,
     GapLine,
     GroupLine,
     Point,
+    QuarantineLine,
     StorageLine,
     TopicLine,
     Totals,
 )
+from braidmq.pipeline.run import JOBS
 from braidmq.pipeline.tables import FileWriter, Table
 from usage_support import USAGE
 
@@ -173,6 +181,19 @@ def a_report(name: str = "payments.settled") -> Report:
                 sample_ids=("7F00000100002A9F0000000000A1", "7F00000100002A9F0000000000B7"),
             ),
         ),
+        quarantine=(
+            QuarantineLine(
+                job="archive",
+                table="archive/quarantine",
+                reason="store time before 2000",
+                rows=3,
+                first_seen=datetime(1970, 1, 1, tzinfo=UTC),
+                last_seen=datetime(1970, 1, 2, tzinfo=UTC),
+                topic=name,
+                partition=2,
+                offset=4711,
+            ),
+        ),
     )
 
 
@@ -251,6 +272,7 @@ def test_all_forms_are_written_into_a_folder(tmp_path: Path) -> None:
         "forecasts.csv",
         "gaps.csv",
         "dead_letters.csv",
+        "quarantine.csv",
     }
     assert all(path.stat().st_size for path in paths)
 
@@ -354,10 +376,66 @@ def test_a_report_has_the_dead_letters_of_its_span_with_the_age_of_each_cause(tm
     assert {line.cause: line.letters for line in with_tests.dead_letters} == {"timeout": 2, "bug": 8}
 
 
+BAD = pa.schema(
+    [
+        *((name, pa.string()) for name in ("topic", "source_topic", "reason")),
+        ("partition", pa.int32()),
+        ("source_partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("store_time", pa.timestamp("us", tz="UTC")),
+        ("day", pa.date32()),
+    ]
+)
+
+
+def bad(offset: int, at: datetime, reason: str, **fields: object) -> dict[str, object]:
+    """A row of any quarantine: where it came from is said in other columns by each job."""
+    names = {"topic": "said", "source_topic": "__braid.x", "partition": 1, "source_partition": 2}
+    return {**names, "offset": offset, "store_time": at, "reason": reason, "day": None, **fields}
+
+
+def test_a_report_has_all_that_lies_in_quarantine_with_the_place_of_the_latest(tmp_path: Path) -> None:
+    far = datetime(9999, 12, 31, tzinfo=UTC)
+    early, late = "store time before 2000", "store time in the future"
+    ancient = datetime(1970, 1, 1, tzinfo=UTC)
+    archived = [bad(nth, ancient + timedelta(days=nth), early) for nth in range(3)] + [bad(9, far, late)]
+    fill(tmp_path, "archive/quarantine", archived, BAD)
+    fill(tmp_path, "usage_samples_quarantine", [bad(5, BEGAN, "not a sample of usage")], BAD)
+    fill(tmp_path, "lag_samples_quarantine", [bad(6, BEGAN, "not a sample of lag", partition=None)], BAD)
+    report = usage_report(str(tmp_path), BEGAN, BEGAN + timedelta(hours=1))
+    assert [(line.job, line.reason, line.rows, line.first_seen, line.last_seen) for line in report.quarantine] == [
+        ("archive", early, 3, ancient, ancient + timedelta(days=2)),
+        ("archive", late, 1, far, far),
+        ("usage", "not a sample of usage", 1, BEGAN, BEGAN),
+        ("lag", "not a sample of lag", 1, BEGAN, BEGAN),
+    ]
+    places = [(line.topic, line.partition, line.offset) for line in report.quarantine]
+    assert places == [("said", 1, 2), ("said", 1, 9), ("__braid.x", 1, 5), ("__braid.x", 2, 6)]
+    assert "said, partition 1, offset 2" in as_html(report)
+    rows = list(csv.DictReader(io.StringIO(csv_of(report, "quarantine"))))
+    assert (rows[0]["table"], rows[0]["rows"], rows[0]["offset"]) == ("archive/quarantine", "3", "2")
+    assert json.loads(as_json(report))["quarantine"][1]["last_seen"] == "9999-12-31T00:00:00Z"
+
+
+def test_a_report_knows_the_quarantine_of_every_job_that_has_one() -> None:
+    kept = {name: f"{getattr(jobs, name).INGEST.name}_quarantine" for name in JOBS if name not in ("archive", "audit")}
+    assert {job: table for job, (table, _, _) in QUARANTINES.items()} == {"archive": "archive/quarantine", **kept}
+    assert Folders("x").quarantine == Path("x").absolute() / "quarantine"
+
+
+@pytest.mark.parametrize("language", [language for language in LANGUAGES if language != "en"])
+def test_the_console_says_why_records_lie_in_quarantine_in_every_language(language: str) -> None:
+    samples = {"not a sample of usage", "not a sample of lag", "not a step of a message"}
+    reasons = {EARLY, LATE, UNREADABLE_REASON, *samples}
+    assert {reason for reason in reasons if speaker(language)(reason) == reason} == set()
+
+
 def test_a_report_of_nothing_says_so(tmp_path: Path) -> None:
     report = usage_report(str(tmp_path), BEGAN, BEGAN + timedelta(hours=1))
     assert report.totals == Totals()
     assert "No message came or went." in as_html(report)
+    assert report.quarantine == ()
+    assert "Every record could be used." in as_html(report)
     assert "nothing was told" in as_html(report)
     with pytest.raises(InvalidOption):
         usage_report(str(tmp_path), BEGAN, BEGAN)

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from braidmq.cli._pipeline import retention_of
+from braidmq.cli._pipeline import exit_status, retention_of
 from braidmq.model.errors import InvalidSetting
 from braidmq.pipeline import archive, run
+from braidmq.pipeline.audit import Finding, Report
 from braidmq.pipeline.errors import InvalidOption
 from braidmq.pipeline.jobs import Outcome, lag, trace, usage
 from braidmq.pipeline.run import Driver, Plan
@@ -105,6 +106,74 @@ def test_what_lies_in_quarantine_and_what_was_lost_is_counted(tmp_path: Path, mo
     told = Driver(NO_SPARK, plan(tmp_path, "usage")).run_once()["usage"]
     assert (told.quarantined, told.lost) == (2, 7)
     assert told.said == "2 in quarantine; 7 were gone before they were read"
+
+
+@pytest.mark.usefixtures("brokers")
+@pytest.mark.parametrize("also_fails", [False, True], ids=["alone", "beside a job that fails"])
+def test_an_archive_that_is_not_sound_is_said_by_the_status_and_the_other_jobs_have_their_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, also_fails: bool
+) -> None:
+    def works(*_: Any) -> Any:
+        if also_fails:
+            raise RuntimeError("no room left")
+        return Outcome(3, ())
+
+    holed = _audited(Finding("hole", "offsets 3 to 5 are nowhere", "orders", 0, 3, 5))
+    empty_archive(tmp_path)
+    monkeypatch.setattr(run, "audit", lambda *_, **__: holed)
+    monkeypatch.setattr(lag, "run_once", works)
+    found = Driver(NO_SPARK, plan(tmp_path, "audit", "lag")).run_once()
+    assert found["audit"].state is JobState.UNSOUND
+    assert found["audit"].detail.startswith("NOT SOUND, 1 findings: ")
+    assert found["lag"].state is (JobState.FAILED if also_fails else JobState.DONE)
+    assert exit_status(found.values()) == 7
+    status = read_status(str(tmp_path))
+    assert status is not None
+    assert status.jobs[0].state is JobState.UNSOUND
+
+
+@pytest.mark.usefixtures("brokers")
+def test_an_audit_that_cannot_be_made_has_failed_and_without_an_archive_there_is_none_to_make(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise TableError("the ledger is not what was written")
+
+    monkeypatch.setattr(run, "audit", broken)
+    found = Driver(NO_SPARK, plan(tmp_path, "audit")).run_once()
+    assert (found["audit"].state, exit_status(found.values())) == (JobState.IDLE, 0)
+    empty_archive(tmp_path)
+    found = Driver(NO_SPARK, plan(tmp_path, "audit")).run_once()
+    assert found["audit"].state is JobState.FAILED
+    assert found["audit"].detail == "the ledger is not what was written"
+    assert exit_status(found.values()) == 1
+
+
+@pytest.mark.usefixtures("brokers")
+def test_a_driver_for_good_says_how_the_last_audit_went(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wait_for: WaitFor
+) -> None:
+    monkeypatch.setattr(run, "TICK_S", 0.02)
+    monkeypatch.setattr(run, "audit", lambda *_, **__: _audited(Finding("hole", "")))
+    empty_archive(tmp_path)
+    stop, states = threading.Event(), []
+    driver = Driver(NO_SPARK, plan(tmp_path, "audit"), lambda jobs: states.append(jobs["audit"].state))
+    running = threading.Thread(target=driver.run, args=(stop,))
+    running.start()
+    try:
+        wait_for(lambda: JobState.UNSOUND in states, 30)
+    finally:
+        stop.set()
+        running.join(30)
+    assert states[-1] is JobState.STOPPED
+
+
+def empty_archive(root: Path) -> None:
+    Table(archive.Folders(root / "archive").messages, archive.ARCHIVED, ["day", "bucket"])
+
+
+def _audited(*findings: Finding) -> Report:
+    return Report("x", "id", 1, datetime.now(UTC), 0, 0, [], list(findings))
 
 
 def files_of(table: Table, rows: pa.RecordBatch) -> list[DataFile]:

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from braidmq.model import (
     ATTEMPT_HEADER,
     BORN_HEADER,
+    HTTP_HEADER,
+    HTTP_MARK,
     PRESSURE_HEADER,
     ROCKETMQ_HEADER,
     SHARDING_KEY_HEADER,
@@ -177,6 +179,7 @@ def test_a_message_that_names_a_cluster_is_given_no_other(codec: ModuleType) -> 
         sent(b"", ("", b"x")),
         sent(b"", ("twice", b"1"), ("twice", b"2")),
         sent(b"", (ATTEMPT_HEADER, b"1")),
+        sent(b"", (HTTP_HEADER, HTTP_MARK)),
         sent(b"", (BORN_HEADER, b"")),
         sent(b"", (BORN_HEADER, b"-1")),
         sent(b"", (BORN_HEADER, b"007")),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatch as KafkaBatch
 
-from braidmq.model import ROCKETMQ_HEADER, Message
+from braidmq.model import HTTP_HEADER, HTTP_MARK, ROCKETMQ_HEADER, Message
 from braidmq.protocols.rocketmq.codec import Host, MalformedMessage, StoredMessage, message_of, stored_message
 from braidmq.protocols.rocketmq.codec.messages import (
     COMPRESSED,
@@ -126,6 +126,13 @@ def test_a_client_cannot_write_our_own_header() -> None:
     message = message_of(sent)
     assert [name for name, _ in message.headers] == ["a", ROCKETMQ_HEADER]
     assert stored_message(message, queue_id=0, physical_offset=0, store_host=STORE_HOST).flag == 7
+
+
+def test_the_mark_of_http_is_no_property_and_no_client_can_write_it() -> None:
+    back = from_kafka(Record(0, 9, None, b"body", [("a", b"b"), (HTTP_HEADER, HTTP_MARK)]))
+    assert back.properties == "a\x01b\x02"
+    sent = StoredMessage(topic="t", body=b"", properties=f"{HTTP_HEADER}\x01x\x02a\x01b\x02")
+    assert [name for name, _ in message_of(sent).headers] == ["a", ROCKETMQ_HEADER]
 
 
 def test_headers_beyond_what_rocketmq_can_carry_are_left_out_and_its_own_are_kept() -> None:

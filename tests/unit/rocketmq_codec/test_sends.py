@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from braidmq.core.delivery import pack, packed_for_later
-from braidmq.model import GROUP_HEADER, ROCKETMQ_HEADER
+from braidmq.model import GROUP_HEADER, HTTP_HEADER, ROCKETMQ_HEADER
 from braidmq.protocols.rocketmq._deferred import half_id_of_numbers, kept_of_half, may_be_deferred
 from braidmq.protocols.rocketmq._plain_sends import PLAIN
 from braidmq.protocols.rocketmq.codec import (
@@ -257,6 +257,7 @@ def test_an_empty_body_is_a_body(sends: ModuleType) -> None:
         {"i": PROPERTIES + "TAGS\x01twice\x02"},
         {"i": PROPERTIES + "RECONSUME_TIME\x011\x02"},
         {"i": PROPERTIES + ROCKETMQ_HEADER + "\x01x\x02"},
+        {"i": PROPERTIES + HTTP_HEADER + "\x01x\x02"},
         {"i": PROPERTIES + "\x01x\x02"},
         {"i": PROPERTIES + "\x02"},
         {"i": PROPERTIES + "a\x01b\x01c\x02"},

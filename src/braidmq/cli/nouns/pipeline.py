@@ -24,7 +24,12 @@ Conf = Annotated[list[str] | None, typer.Option("--conf", metavar="KEY=VALUE", h
 @command.command("run")
 def pipeline_run(
     jobs: Jobs = "",
-    once: Annotated[bool, typer.Option("--once", help="Work on all that is there now, and end.")] = False,
+    once: Annotated[
+        bool,
+        typer.Option(
+            "--once", help="Work on all that is there now, and end: 1 a job failed, 7 the archive is unsound."
+        ),
+    ] = False,
     master: Master = None,
     remote: Annotated[str | None, typer.Option(metavar="sc://HOST:PORT", help="A Spark Connect server.")] = None,
     conf: Conf = None,

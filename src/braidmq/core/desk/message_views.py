@@ -2,18 +2,20 @@
 
 JSON has no bytes. So each of body, key and header values is a text, or, where its bytes are not UTF-8, is null with the
 bytes in the field of the same name with `_base64` behind it. Nothing is replaced or cut: what is shown can be sent
-again as it was.
+again as it was. What is left out is HTTP's own mark alone, which no reader of HTTP has use for.
 """
 
 import base64
+from collections.abc import Iterable
 from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
 
-from braidmq.model import BORN_HEADER, ROCKETMQ_HEADER, Message
+from braidmq.model import BORN_HEADER, HTTP_HEADER, ROCKETMQ_HEADER, Header, Message
 
 _BORN_DIGITS_MAX: Final = 15
+_WRITERS: Final = {ROCKETMQ_HEADER: "rocketmq", HTTP_HEADER: "http"}
 
 
 class HeaderView(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,8 +67,10 @@ def message_view(message: Message, *, with_base64: bool = False) -> MessageView:
         body_base64=body_base64,
         size_bytes=len(message.body or b""),
         born_ms=_born_ms(message),
-        protocol="" if message.header(ROCKETMQ_HEADER) is None else "rocketmq",
-        headers=[_header(name, value, with_base64=with_base64) for name, value in message.headers],
+        protocol=_protocol(message.headers),
+        headers=[
+            _header(name, value, with_base64=with_base64) for name, value in message.headers if name != HTTP_HEADER
+        ],
     )
 
 
@@ -79,6 +83,14 @@ def shown(content: bytes | None, *, with_base64: bool = False) -> tuple[str | No
     except UnicodeDecodeError:
         text = None
     return text, base64.b64encode(content).decode() if text is None or with_base64 else None
+
+
+def _protocol(headers: Iterable[Header]) -> str:
+    """Who wrote the message, by the mark that its protocol leaves."""
+    for name, _ in reversed(tuple(headers)):
+        if name in _WRITERS:
+            return _WRITERS[name]
+    return ""
 
 
 def _header(name: str, value: bytes | None, *, with_base64: bool) -> HeaderView:

@@ -20,7 +20,7 @@ from braidmq.core.properties import check_id, check_keys, check_properties, chec
 from braidmq.core.publish import Publisher
 from braidmq.core.shapes import check_writable, writable_partitions
 from braidmq.core.topics import Topics
-from braidmq.model import DEFAULT_INSTANCE, BraidError, Message, Topic, check_group_name
+from braidmq.model import DEFAULT_INSTANCE, HTTP_HEADER, HTTP_MARK, BraidError, Message, Topic, check_group_name
 from braidmq.model.errors import InvalidMessage, InvalidRequest
 from braidmq.model.saying import say
 
@@ -172,7 +172,7 @@ def new_id() -> str:
 
 
 def house_message(outgoing: Outgoing, now_ms: int) -> Message:
-    """The message to keep. Raises InvalidMessage."""
+    """The message to keep, with the mark of its protocol. Raises InvalidMessage."""
     _check_kinds(outgoing)
     if outgoing.tag is not None:
         check_tag(outgoing.tag)
@@ -192,7 +192,8 @@ def house_message(outgoing: Outgoing, now_ms: int) -> Message:
         properties=outgoing.properties,
         born_ms=now_ms,
     )
-    return message if outgoing.key is None else msgspec.structs.replace(message, key=outgoing.key.encode())
+    key = message.key if outgoing.key is None else outgoing.key.encode()
+    return msgspec.structs.replace(message, key=key, headers=(*message.headers, (HTTP_HEADER, HTTP_MARK)))
 
 
 def _partition(topic: Topic, outgoing: Outgoing) -> int:

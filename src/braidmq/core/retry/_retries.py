@@ -147,6 +147,7 @@ class Retries:
                 group=group,
                 value=sent.attempt,
                 at_ms=brought_ms,
+                is_pressure=message.is_pressure,
             )
         return sent
 
@@ -214,6 +215,7 @@ class Retries:
                 group=group,
                 value=sent.attempt,
                 at_ms=begun_ms,
+                is_pressure=message.is_pressure,
             )
         return sent
 
@@ -257,6 +259,7 @@ class Retries:
                 offset=taken.delivered.offset,
                 group=group,
                 value=attempt,
+                is_pressure=message.is_pressure,
             )
         return SentBack(attempt, dead=True, topic=topic.name, message_id=taken.message_id)
 

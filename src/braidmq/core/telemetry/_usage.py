@@ -16,10 +16,10 @@ from braidmq.core.counters import Counters
 from braidmq.core.telemetry._ledger import Ledger
 from braidmq.core.timing import Clock
 from braidmq.core.trace import Tracer
-from braidmq.model import DEFAULT_INSTANCE, PRESSURE_HEADER, TraceKind
+from braidmq.model import DEFAULT_INSTANCE, PRESSURE_HEADER, Message, TraceKind
 from braidmq.model.histogram import bucket_of
 from braidmq.model.telemetry import ACKNOWLEDGED, IN, NORMAL, OUT, PRESSURE
-from braidmq.records import BATCH_HEADER_BYTES, BATCH_OVERHEAD_BYTES, Batch, Record
+from braidmq.records import BATCH_HEADER_BYTES, BATCH_OVERHEAD_BYTES, Batch, Packed, Record
 from braidmq.store import Catalog
 
 CELLS_MAX: Final = 50_000
@@ -208,9 +208,20 @@ class Inlet:
             index = bucket_of(usage.now_ms() - batch.max_timestamp)
             cell.latency[index] = cell.latency.get(index, 0) + count
 
-    def refused(self, number: int, messages: int) -> None:
+    def refused(self, number: int, batch: Batch) -> None:
+        self._count_refused(number, batch.record_count, is_pressure(batch.data, 0, batch.attributes))
+
+    def refused_lots(self, number: int, lots: Iterable[Sequence[Message] | Packed]) -> None:
+        for lot in lots:
+            if isinstance(lot, Packed):
+                self._count_refused(number, len(lot.times), _is_content_pressure(lot.contents[0]))
+            else:
+                self._count_refused(number, len(lot), lot[0].is_pressure)
+
+    def _count_refused(self, number: int, messages: int, is_test: bool) -> None:
         if self._usage is not None:
-            self._usage.cell((IN, self._protocol, "", NORMAL, number, None)).failures += messages
+            traffic = PRESSURE if is_test else NORMAL
+            self._usage.cell((IN, self._protocol, "", traffic, number, None)).failures += messages
 
 
 class Outlet:
@@ -311,12 +322,14 @@ class Overheard:
         client: str = "",
         value: int = -1,
         at_ms: int | None = None,
+        is_pressure: bool = False,
     ) -> None:
         """See `Tracer`."""
+        traffic = PRESSURE if is_pressure else NORMAL
         if kind is TraceKind.RETRIED:
-            self._trouble(group, topic_id, topic).retries += 1
+            self._trouble(group, traffic, topic_id, topic).retries += 1
         elif kind is TraceKind.DEAD_LETTERED:
-            self._trouble(group, topic_id, topic).dead += 1
+            self._trouble(group, traffic, topic_id, topic).dead += 1
         self._tracer.note(
             kind,
             message_id,
@@ -329,6 +342,7 @@ class Overheard:
             client=client,
             value=value,
             at_ms=at_ms,
+            is_pressure=is_pressure,
         )
 
     def note_range(self, kind: TraceKind, group: str, number: int, first: int, until: int, client: str = "") -> None:
@@ -343,11 +357,11 @@ class Overheard:
         """See `Tracer`."""
         self._tracer.note_lot(kind, number, first, message_ids)
 
-    def _trouble(self, group: str, topic_id: UUID | None, topic: str) -> Cell:
+    def _trouble(self, group: str, traffic: str, topic_id: UUID | None, topic: str) -> Cell:
         """A group is of its topic's instance: groups of one name in two instances are two."""
         found = None if topic_id is None else self._catalog.topic_by_id(topic_id)
         instance = DEFAULT_INSTANCE if found is None else found.instance
-        return self._usage.cell((ACKNOWLEDGED, "", group, NORMAL, OTHERS, (instance, topic)))
+        return self._usage.cell((ACKNOWLEDGED, "", group, traffic, OTHERS, (instance, topic)))
 
 
 def is_pressure(data: bytes | bytearray | memoryview, position: int, attributes: int) -> bool:
@@ -358,6 +372,16 @@ def is_pressure(data: bytes | bytearray | memoryview, position: int, attributes:
     begin = position + BATCH_HEADER_BYTES
     length, begin = _varint(data, begin)
     end = begin + length
+    return _is_marked(data, begin, end)
+
+
+def _is_content_pressure(content: bytes) -> bool:
+    """The same of one message, as it is in `Packed`."""
+    return _is_marked(content, 0, len(content))
+
+
+def _is_marked(data: bytes | bytearray | memoryview, begin: int, end: int) -> bool:
+    """Whether the record that lies there has the mark among its last headers."""
     begin = max(begin, end - _HEADERS_BYTES)
     if isinstance(data, memoryview):
         return _PRESSURE_MARK in bytes(data[begin:end])

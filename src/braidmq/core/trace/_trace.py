@@ -100,6 +100,7 @@ class Trace:
         client: str = "",
         value: int = -1,
         at_ms: int | None = None,
+        is_pressure: bool = False,  # noqa: ARG002 - the message itself says it, to whoever looks at its life
     ) -> None:
         """See `Tracer`."""
         if not self.on:

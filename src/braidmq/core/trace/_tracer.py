@@ -24,8 +24,10 @@ class Tracer(Protocol):
         client: str = "",
         value: int = -1,
         at_ms: int | None = None,
+        is_pressure: bool = False,
     ) -> None:
-        """One step of one message; for steps that few messages take. It happens now, where no time is given."""
+        """One step of one message; for steps that few messages take. It happens now, where no time is given. Whether
+        the message belongs to a pressure test is for those who count."""
         ...
 
     def note_range(self, kind: TraceKind, group: str, number: int, first: int, until: int, client: str = "") -> None:

@@ -13,7 +13,7 @@ from braidmq.pipeline.errors import InvalidOption
 from braidmq.pipeline.reports._html import as_html
 from braidmq.pipeline.reports._report import Report
 
-PARTS: Final = ("topics", "groups", "storage", "forecasts", "gaps", "dead_letters")
+PARTS: Final = ("topics", "groups", "storage", "forecasts", "gaps", "dead_letters", "quarantine")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 

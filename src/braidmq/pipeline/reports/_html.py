@@ -82,6 +82,7 @@ def as_html(report: Report) -> str:
         _groups(report),
         _forecasts(report),
         _dead_letters(report),
+        _quarantine(report),
         _storage(report),
         _gaps(report),
         _foot(report),
@@ -231,6 +232,23 @@ def _dead_letters(report: Report) -> str:
     )
     heads = ("Group", "From topic", "Cause", "#Letters", "First seen", "Last seen", "#Age", "Latest ids")
     return _table("Dead letters", heads, rows, "There are no dead letters.")
+
+
+def _quarantine(report: Report) -> str:
+    rows = (
+        (
+            _word(line.job),
+            _word(line.table),
+            _text(line.reason),
+            _alarming(line.rows),
+            ("w", _time(line.first_seen)),
+            ("w", _time(line.last_seen)),
+            _text(f"{line.topic}, partition {line.partition}, offset {line.offset}"),
+        )
+        for line in report.quarantine
+    )
+    heads = ("Job", "Table", "Cause", "#Records", "First stored", "Last stored", "Latest at")
+    return _table("Quarantine", heads, rows, "Every record could be used.")
 
 
 def _storage(report: Report) -> str:

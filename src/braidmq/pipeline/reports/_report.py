@@ -116,6 +116,23 @@ class DeadLine(msgspec.Struct, frozen=True, kw_only=True):
     sample_ids: tuple[str, ...]
 
 
+class QuarantineLine(msgspec.Struct, frozen=True, kw_only=True):
+    """What a job could not use for one reason: all that lies in its quarantine, whenever it came. Times are those of
+    storing, which may be the very thing that is wrong."""
+
+    job: str
+    table: str
+    """Below the folder of the tables."""
+    reason: str
+    rows: int
+    first_seen: datetime
+    last_seen: datetime
+    topic: str
+    partition: int
+    offset: int
+    """Where the latest of them is, or was."""
+
+
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
     """All together."""
 
@@ -149,6 +166,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     forecasts: tuple[ForecastLine, ...]
     gaps: tuple[GapLine, ...]
     dead_letters: tuple[DeadLine, ...]
+    quarantine: tuple[QuarantineLine, ...] = ()
 
 
 def usage_report(
@@ -177,6 +195,7 @@ def usage_report(
         forecasts=tables.forecasts(),
         gaps=tables.gaps(),
         dead_letters=tables.dead_letters(made_at),
+        quarantine=tables.quarantine(),
     )
 
 
@@ -273,7 +292,31 @@ class _Tables:
         )
         return tuple(msgspec.convert(row, DeadLine) for row in rows[:ROWS_MAX])
 
+    def quarantine(self) -> tuple[QuarantineLine, ...]:
+        """Not by span: a record whose time is wrong is of none."""
+        lines = []
+        for job, (table, topic, partition) in QUARANTINES.items():
+            place = f'{{topic: "{topic}", partition: "{partition}", "offset": "offset"}}'  # names of ours
+            rows = self._ask(table, _QUARANTINED.replace("PLACE", place))
+            found = ({name: value for name, value in row.items() if name != "latest"} | row["latest"] for row in rows)
+            lines += [msgspec.convert({**each, "job": job, "table": table}, QuarantineLine) for each in found]
+        return tuple(lines[:ROWS_MAX])
 
+
+QUARANTINES: Final = {
+    "archive": ("archive/quarantine", "topic", "partition"),
+    "trace": ("trace_events_quarantine", "source_topic", "source_partition"),
+    "usage": ("usage_samples_quarantine", "source_topic", "partition"),
+    "dlq": ("dlq_letters_quarantine", "topic", "partition"),
+    "lag": ("lag_samples_quarantine", "source_topic", "source_partition"),
+}
+"""By job: the table, and which of its columns say where a record came from. The jobs are not asked, since whoever makes
+a report needs no Spark."""
+_QUARANTINED: Final = """
+select reason, count(*)::bigint as rows, min(store_time) as first_seen, max(store_time) as last_seen,
+    max_by(PLACE, store_time) as latest
+from rows group by reason order by rows desc, reason
+"""
 LAG_COURSES: Final = 5
 _URGENCY: Final = {
     verdict: nth

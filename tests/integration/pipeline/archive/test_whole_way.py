@@ -128,7 +128,7 @@ def test_two_hundred_thousand_messages_go_all_the_way(
     (found,) = archive.find(archive_path, id="R1")
     assert (found.protocol, found.tag) == ("rocketmq", "paid")
     (found,) = archive.find(archive_path, id="H1")
-    assert found.tag == "web"
+    assert (found.protocol, found.tag) == ("http", "web")
     assert len(archive.find(archive_path, key="order-5", limit=1000)) == KAFKA // 1000
 
     replayed = archive.replay(archive_path, topic=topic, into=into, bootstrap=node.bootstrap)

@@ -1,5 +1,6 @@
 """Jobs whose topics are no longer what they were: they go on, with what is there, and say what was gone."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from pyspark.sql import functions as f
 
 from braidmq.model.names import DEAD_LETTER_TOPIC_PREFIX
 from braidmq.pipeline.jobs import Sources, dlq
+from braidmq.pipeline.reports import usage_report
 from braidmq.pipeline.run import Driver, Plan
 from braidmq.pipeline.status import JobState
 from braidmq.pipeline.tables import Table
@@ -70,6 +72,10 @@ def test_a_job_goes_on_behind_what_was_gone_and_past_what_cannot_be_read(
     assert (told.state, told.lost, told.quarantined) == (JobState.DONE, 2, 1)
     assert offsets(sources) == [0, 1, 4]
     assert rows(sources, f"{dlq.LETTERS}_quarantine", '"offset", reason') == [(5, "a batch that cannot be read")]
+    now = datetime.now(UTC)
+    (aside,) = usage_report(sources.root, now - timedelta(hours=1), now).quarantine
+    assert (aside.job, aside.table, aside.reason) == ("dlq", "dlq_letters_quarantine", "a batch that cannot be read")
+    assert (aside.rows, aside.topic, aside.partition, aside.offset) == (1, letters, 0, 5)
     assert counted(sources) == 3
 
 

@@ -200,7 +200,7 @@ class _Produce:
         tally = self._call.services.tally
         for (number, batch), result in zip(self._entries, results, strict=True):
             if not isinstance(result, Appended):
-                tally.refused(number, batch.record_count)
+                tally.refused(number, batch)
             elif not result.duplicate:
                 tally.stored(number, batch)
         return self._response(results)

@@ -17,6 +17,7 @@ from braidmq.records._varints cimport read_varint
 from braidmq.model import (
     ATTEMPT_HEADER,
     BORN_HEADER,
+    HTTP_HEADER,
     KEYS_HEADER,
     PRESSURE_HEADER,
     ROCKETMQ_HEADER,
@@ -55,6 +56,7 @@ cdef Py_ssize_t TOPIC_MAX = TOPIC_BYTES_NARROW
 cdef bytes OWN = ROCKETMQ_HEADER.encode()
 cdef bytes ATTEMPT = ATTEMPT_HEADER.encode()
 cdef bytes BORN = BORN_HEADER.encode()
+cdef bytes HTTP = HTTP_HEADER.encode()
 cdef bytes KEYS = KEYS_HEADER.encode()
 cdef bytes SHARDING_KEY = SHARDING_KEY_HEADER.encode()
 cdef bytes TAG = TAG_HEADER.encode()
@@ -211,7 +213,7 @@ cdef class Deliveries:
                 continue
             if header.value.data == NULL or not header.name.size or is_there(record, nth):
                 return False
-            if is_text(&header.name, ATTEMPT):
+            if is_text(&header.name, ATTEMPT) or is_text(&header.name, HTTP):
                 return False
             if is_text(&header.name, BORN):
                 born = number_in(&header.value)

@@ -23,6 +23,7 @@ from braidmq.model import (
     BORN_HEADER,
     GROUP_HEADER,
     HALF_HEADER,
+    HTTP_HEADER,
     ID_HEADER,
     KEYS_HEADER,
     ROCKETMQ_HEADER,
@@ -61,6 +62,7 @@ cdef Py_ssize_t HEADER_MAX = HEADER_BYTES_MAX
 cdef unsigned char OWN_KIND = FRESH_KIND
 cdef bytes OWN = ROCKETMQ_HEADER.encode()
 cdef bytes ATTEMPT = ATTEMPT_HEADER.encode()
+cdef bytes HTTP = HTTP_HEADER.encode()
 cdef bytes ID = ID_HEADER.encode()
 cdef bytes KEYS = KEYS_HEADER.encode()
 cdef bytes SHARDING_KEY = SHARDING_KEY_HEADER.encode()
@@ -645,7 +647,9 @@ cdef class Reader:
         """False for names that are empty, ours, or there already."""
         cdef Text name = one.name
         cdef int nth
-        if name.begin == name.end or self.is_text(name, OWN) or self.is_text(name, ATTEMPT):
+        if name.begin == name.end:
+            return False
+        if self.is_text(name, OWN) or self.is_text(name, ATTEMPT) or self.is_text(name, HTTP):
             return False
         for nth in range(self.count):
             if self.is_same(self.properties[nth].name, name):

@@ -8,7 +8,7 @@ import struct
 import zlib
 from typing import Final
 
-from braidmq.model import ATTEMPT_HEADER, BORN_HEADER, ROCKETMQ_HEADER
+from braidmq.model import ATTEMPT_HEADER, BORN_HEADER, HTTP_HEADER, ROCKETMQ_HEADER
 from braidmq.protocols.rocketmq.codec.ids import Host
 from braidmq.protocols.rocketmq.codec.mapping import FRESH, FRESH_KIND
 from braidmq.protocols.rocketmq.codec.messages import (
@@ -37,7 +37,7 @@ def encode_record(
     for name, value in record.headers:
         if name == ROCKETMQ_HEADER:
             own = value or b""
-        elif value is None or name in (ATTEMPT_HEADER, BORN_HEADER):
+        elif value is None or name in (ATTEMPT_HEADER, BORN_HEADER, HTTP_HEADER):
             return None
         else:
             pieces.append(b"%b\x01%b\x02" % (name.encode(), value))

@@ -2,9 +2,9 @@
 
 Properties are headers, one to one and under the same names, so that a Kafka consumer reads them and a Kafka producer
 sets them. The record key is the sharding key, or else the first of KEYS. What only RocketMQ has (flags, where and how
-often, when it was stored) travels in one small header, which no client of RocketMQ ever sees. A body lies in the log
-as its user wrote it: compression is RocketMQ's business between two of its clients, and no other client could undo
-it.
+often, when it was stored) travels in one small header, which no client of RocketMQ ever sees, as none sees the mark of
+another protocol. A body lies in the log as its user wrote it: compression is RocketMQ's business between two of its
+clients, and no other client could undo it.
 
 How often a message was delivered in vain is a header under the name that RocketMQ has for it elsewhere, and not among
 the properties; the same goes for the time of birth of a message that came to its topic later.
@@ -22,6 +22,7 @@ from typing import Final
 from braidmq.model import (
     ATTEMPT_HEADER,
     BORN_HEADER,
+    HTTP_HEADER,
     ID_HEADER,
     KEYS_HEADER,
     ROCKETMQ_HEADER,
@@ -105,6 +106,7 @@ def make_message(
         sys_flag &= ~(COMPRESSED | COMPRESSION_MASK)
     pairs = _pairs(properties)
     pairs.pop(ROCKETMQ_HEADER, None)
+    pairs.pop(HTTP_HEADER, None)
     pairs.pop(ATTEMPT_HEADER, None)
     if attempts > 0:
         pairs[ATTEMPT_HEADER] = str(attempts)
@@ -134,7 +136,7 @@ def stored_message(message: Message, *, queue_id: int, physical_offset: int, sto
     for name, value in message.headers:
         if name == ROCKETMQ_HEADER:
             own = value or b""
-        else:
+        elif name != HTTP_HEADER:
             properties[name] = "" if value is None else str(value, "utf-8", "replace")
     if message.key is not None and KEYS_HEADER not in properties and SHARDING_KEY_HEADER not in properties:
         _add_key(properties, message.key)
