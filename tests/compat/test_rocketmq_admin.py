@@ -1,6 +1,7 @@
 """RocketMQ's mqadmin 5.3.3, as its administrators use it: each command, and what it prints.
 
-One Java process runs all commands one after the other. Everything passes on Apache RocketMQ 5.3.3, too.
+One Java process runs all commands one after the other. Everything passes on Apache RocketMQ 5.3.3, too, but for the
+settings: RocketMQ takes other names, and passes over those that it does not know.
 """
 
 import json
@@ -211,6 +212,33 @@ def test_the_broker_tells_of_itself(admin: Admin, broker_address: str) -> None:
     for rate in ("putTps", "getTransferredTps"):
         assert len(shown[rate].split()) == 3
     assert "days" in shown["runtime"]
+
+
+def test_settings_are_changed_while_the_broker_runs(admin: Admin, broker_address: str) -> None:
+    def shown(name: str) -> str:
+        lines = admin("getBrokerConfig", "-b", broker_address).splitlines()
+        return next(line.partition("=")[2].strip() for line in lines if line.split()[:1] == [name])
+
+    before = shown("transactionCheckMax")
+    told = admin("updateBrokerConfig", "-b", broker_address, "-k", "transactionCheckMax", "-v", "11")
+    assert f"update broker config success, {broker_address}" in told
+    assert shown("transactionCheckMax") == "11"
+    assert f"update broker config success, {broker_address}" in admin(
+        "updateBrokerConfig", "-c", CLUSTER, "-k", "transactionCheckMax", "-v", before
+    )
+    assert shown("transactionCheckMax") == before
+    refused = admin.says("updateBrokerConfig", "-b", broker_address, "-k", "flushDiskType", "-v", "SYNC_FLUSH")
+    assert "CODE: 16  DESC: nothing was changed. flushDiskType: " in refused
+    assert "can be changed: maxMessageSize, " in refused
+    assert "update broker config success" not in refused
+
+
+def test_settings_are_changed_by_way_of_the_name_server_too(admin: Admin) -> None:
+    told = admin("updateNamesrvConfig", "-k", "halves.checks_max", "-v", "15")
+    assert "update name server config success!" in told
+    assert re.search(r"halves\.checks_max\s*=\s*15\b", admin("getNamesrvConfig"))
+    refused = admin.says("updateNamesrvConfig", "-k", "orderMessageEnable", "-v", "true")
+    assert "orderMessageEnable: stands for no setting of this node" in refused
 
 
 def test_statistics_count_what_went_in_and_out(admin: Admin, wait_for: WaitFor) -> None:
