@@ -59,6 +59,7 @@ from braidmq.node._operations_desk import OperationsDesk
 from braidmq.node._reconcile import reconcile
 from braidmq.node._said import idle_assignment, subscribed_topics
 from braidmq.protocols.listener import Address, Listener, bind, bound_addresses, close_all
+from braidmq.protocols.refusals import Refusals
 from braidmq.settings import Settings, effective, file_limits, files_needed, known_origins, shared_files
 from braidmq.store import (
     Catalog,
@@ -129,6 +130,8 @@ class Node:
         """Where each listener listens, by its name."""
         self._failure: asyncio.Future[BraidError] = asyncio.get_running_loop().create_future()
         self._open = contextlib.AsyncExitStack()
+        self._refusals = Refusals(_logger, "a client was refused: too few open files are allowed; see braid doctor")
+        self._open.callback(self._refusals.close)
         self.connections = Connections()
         self._metric_sources: list[MetricSource] = []
         self.admissions = Admissions()
@@ -492,7 +495,7 @@ class Node:
         connected = sum(listener.connected for listener in self.listeners)
         if connected < self._files.clients:
             return True
-        _logger.warning("a client was refused: too few open files are allowed; see braid doctor", connected=connected)
+        self._refusals.note(connected=connected)
         return False
 
     async def _stop_listeners(self) -> None:
