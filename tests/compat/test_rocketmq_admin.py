@@ -343,3 +343,97 @@ def test_a_groups_offsets_are_cloned(admin: Admin, wait_for: WaitFor) -> None:
         queue: each.offset for queue, each in original.items()
     }
     assert set(cloned) == {0, 1, 2, 3}
+
+
+def test_producers_are_kept_from_a_broker_and_let_back(admin: Admin, broker_name: str) -> None:
+    def permission() -> list[str]:
+        return re.findall(r'"perm":(\d)', admin("topicRoute", "-t", admin.topic))
+
+    assert re.search(r"OK, [1-9]\d*", admin("wipeWritePerm", "-b", broker_name))
+    assert permission() == ["4"]
+    assert re.search(r"OK, [1-9]\d*", admin("addWritePerm", "-b", broker_name))
+    assert permission() == ["6"]
+
+
+def test_a_topics_permission_is_changed(admin: Admin, broker_address: str) -> None:
+    topic = f"{admin.topic}-closed"
+    admin("updateTopic", "-c", CLUSTER, "-t", topic, "-r", "1", "-w", "1")
+    told = admin("updateTopicPerm", "-b", broker_address, "-t", topic, "-p", "4")
+    assert f"update topic perm from 6 to 4 in {broker_address} success." in told
+    assert '"perm":4' in re.sub(r"\s", "", admin("topicRoute", "-t", topic))
+    admin("updateTopicPerm", "-c", CLUSTER, "-t", topic, "-p", "6")
+    assert '"perm":6' in re.sub(r"\s", "", admin("topicRoute", "-t", topic))
+    assert admin("topicClusterList", "-t", topic).split() == [CLUSTER]
+
+
+def test_values_are_kept_by_namespace_and_key(admin: Admin, broker_name: str) -> None:
+    assert "success" in admin("updateKvConfig", "-s", admin.topic, "-k", "a key", "-v", "a value")
+    assert "success" in admin("deleteKvConfig", "-s", admin.topic, "-k", "a key")
+    order = f"{broker_name}:4"
+    assert f"orderConf=[{order}]" in admin("updateOrderConf", "-m", "put", "-t", admin.topic, "-v", order)
+    assert f"orderConf=[{order}]" in admin("updateOrderConf", "-m", "get", "-t", admin.topic)
+    assert "success" in admin("updateOrderConf", "-m", "delete", "-t", admin.topic)
+    assert "CODE: 22" in admin.says("updateOrderConf", "-m", "get", "-t", admin.topic)
+
+
+def test_what_consumers_have_left_is_shown_for_the_whole_broker(admin: Admin, broker_address: str) -> None:
+    rows = [line.split() for line in admin("brokerConsumeStats", "-b", broker_address, "-t", "50000").splitlines()]
+    mine = [row for row in rows if row[:2] == [admin.topic, admin.group]]
+    assert sorted(row[3] for row in mine) == ["0", "1", "2", "3"]
+    assert all(int(row[4]) - int(row[5]) == int(row[6]) for row in mine)
+
+
+def test_a_queue_is_shown_as_its_index_and_as_its_messages(admin: Admin, broker_name: str) -> None:
+    sent = sorted((each for each in admin.sent if each["queue"] == 0), key=lambda each: int(each["offset"]))
+    index = admin("queryCq", "-t", admin.topic, "-q", "0", "-i", "0", "-c", "2")
+    assert re.search(r"max: \d+, min: 0", index)
+    assert len(re.findall(r"ConsumeQueueData\{physicOffset=\d+, physicSize=\d+, tagsCode=-?\d+", index)) == 2
+    shown = admin("printMsgByQueue", "-t", admin.topic, "-a", broker_name, "-i", "0", "-p", "true", "-d", "true")
+    assert re.findall(r"MSGID: (\w+)", shown)[: len(sent)] == [each["id"] for each in sent]
+
+
+def test_a_consumer_is_given_one_message_to_try(admin: Admin) -> None:
+    client = re.findall(rf"\S+@{admin.group}", admin("consumerConnection", "-g", admin.group))[0]
+    before = admin.ask("@seen")["seen"]
+    sent = admin.sent[0]["id"]
+    told = admin("queryMsgById", "-i", sent, "-t", admin.topic, "-g", admin.group, "-d", client)
+    assert re.search(r"consumeResult=CR_SUCCESS", told), told
+    assert admin.ask("@seen")["seen"] == before + 1
+
+
+def test_a_backlog_is_skipped(admin: Admin) -> None:
+    group = f"{admin.topic}-skips"
+    admin.ask("@group", admin.name_server, admin.topic, group)
+    admin("skipAccumulatedMessage", "-g", group, "-t", admin.topic)
+    progress = admin.progress(group)
+    assert set(progress) == {0, 1, 2, 3}
+    assert all(each.behind == 0 and each.offset == each.end > 0 for each in progress.values())
+
+
+def test_how_a_group_consumes_is_set(admin: Admin, broker_address: str) -> None:
+    told = admin("setConsumeMode", "-c", CLUSTER, "-t", admin.topic, "-g", f"{admin.topic}-modes", "-m", "PULL")
+    assert f"set consume mode to {broker_address} success." in told
+
+
+def test_the_way_to_the_broker_is_tried_by_sending(admin: Admin, broker_name: str) -> None:
+    tries = admin("sendMsgStatus", "-b", broker_name, "-s", "64", "-c", "2")
+    assert tries.count("sendStatus=SEND_OK") == 2
+    topic = f"{admin.topic}-tries"
+    admin("updateTopic", "-c", CLUSTER, "-t", topic, "-r", "2", "-w", "2")
+    rows = [line.split() for line in admin("checkMsgSendRT", "-t", topic, "-a", "3", "-s", "64").splitlines()]
+    assert [row[2] for row in rows if row[:1] == [broker_name]] == ["true"] * 3
+
+
+def test_cleaning_up_is_asked_for(admin: Admin, broker_address: str) -> None:
+    for command in ("cleanExpiredCQ", "deleteExpiredCommitLog"):
+        assert admin(command, "-b", broker_address).strip() == "success"
+
+
+@pytest.mark.parametrize("what", ["Metadata", "Configs", "Metrics"])
+def test_what_the_cluster_holds_is_exported(admin: Admin, tmp_path: Path, what: str) -> None:
+    assert "success" in admin(f"export{what}", "-c", CLUSTER, "-f", str(tmp_path))
+    exported = json.loads((tmp_path / f"{what.lower()}.json").read_text())
+    assert exported
+    if what == "Metadata":
+        assert admin.topic in exported["topicConfigTable"]
+        assert admin.group in exported["subscriptionGroupTable"]
