@@ -4,6 +4,7 @@ One Java process runs all commands one after the other. Everything passes on Apa
 settings: RocketMQ takes other names, and passes over those that it does not know.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from compat_support import ROCKETMQ, jars
+from running_node import RunningNode
 
 pytestmark = pytest.mark.timeout(200)
 
@@ -65,34 +67,49 @@ class Progress(NamedTuple):
     behind: int
 
 
+StartAdmin = Callable[..., contextlib.AbstractContextManager[Admin]]
+
+
 @pytest.fixture(scope="module")
-def admin(
-    name_server: str,
+def start_admin(
     require_tool: Callable[[str, str], object],
     compile_java: Callable[[str, str], str],
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Admin]:
-    """mqadmin, and a topic with ten messages in four queues, their producer and a consumer that has had them."""
+) -> StartAdmin:
+    """Starts mqadmin, with options for Java, and ends it."""
     require_tool("javac", "compiles the driver of mqadmin")
     require_tool("mvn", "fetches mqadmin")
     tools = jars(f"rocketmq-tools-{ROCKETMQ}", f"org.apache.rocketmq:rocketmq-tools:{ROCKETMQ}")
-    folder = tmp_path_factory.mktemp("mqadmin")
-    command = [
-        "java", "-Xmx300m", "-XX:TieredStopAtLevel=1", f"-Duser.home={folder}", "-Drocketmq.client.logUseSlf4j=true",
-        "-Drocketmq.client.rebalance.waitInterval=1000", "-cp", compile_java("RocketMQAdmin", tools), "RocketMQAdmin",
-    ]  # fmt: skip
-    with (folder / "err").open("w") as errors:
-        process = subprocess.Popen(
-            command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
-        )
-        try:
-            made = Admin(process, name_server, f"mqadmin-{os.getpid()}")
-            made("updateTopic", "-c", CLUSTER, "-t", made.topic, "-r", "4", "-w", "4")
-            made.sent = made.ask("@clients", name_server, made.topic)["sent"]
-            yield made
-        finally:
-            process.kill()
-            process.communicate()
+    classpath = compile_java("RocketMQAdmin", tools)
+
+    @contextlib.contextmanager
+    def start(name_server: str, *options: str) -> Iterator[Admin]:
+        folder = tmp_path_factory.mktemp("mqadmin")
+        command = [
+            "java", "-Xmx300m", "-XX:TieredStopAtLevel=1", f"-Duser.home={folder}",
+            "-Drocketmq.client.logUseSlf4j=true", "-Drocketmq.client.rebalance.waitInterval=1000",
+            *options, "-cp", classpath, "RocketMQAdmin",
+        ]  # fmt: skip
+        with (folder / "err").open("w") as errors:
+            process = subprocess.Popen(
+                command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
+            )
+            try:
+                yield Admin(process, name_server, f"mqadmin-{os.getpid()}")
+            finally:
+                process.kill()
+                process.communicate()
+
+    return start
+
+
+@pytest.fixture(scope="module")
+def admin(name_server: str, start_admin: StartAdmin) -> Iterator[Admin]:
+    """mqadmin, and a topic with ten messages in four queues, their producer and a consumer that has had them."""
+    with start_admin(name_server) as made:
+        made("updateTopic", "-c", CLUSTER, "-t", made.topic, "-r", "4", "-w", "4")
+        made.sent = made.ask("@clients", name_server, made.topic)["sent"]
+        yield made
 
 
 @pytest.fixture(scope="module")
@@ -437,3 +454,15 @@ def test_what_the_cluster_holds_is_exported(admin: Admin, tmp_path: Path, what: 
     if what == "Metadata":
         assert admin.topic in exported["topicConfigTable"]
         assert admin.group in exported["subscriptionGroupTable"]
+
+
+def test_without_any_name_server_the_node_is_found_by_its_address_server(
+    start_admin: StartAdmin, rocketmq_broker: RunningNode
+) -> None:
+    host, port = rocketmq_broker.ready["listeners"]["http"][0]
+    with start_admin("", f"-Drocketmq.namesrv.domain={host}:{port}") as lost:
+        head, row = [line for line in str(lost.ask("clusterList")["out"]).splitlines() if line]
+        assert head.startswith("#Cluster Name")
+        assert row.split()[0] == CLUSTER
+    with start_admin("", f"-Drocketmq.namesrv.domain={host}:1") as nowhere:
+        assert CLUSTER not in str(nowhere.ask("clusterList")["out"])
