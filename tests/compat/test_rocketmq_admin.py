@@ -176,6 +176,20 @@ def test_a_group_is_made_with_its_settings_and_deleted(admin: Admin, broker_addr
     assert "retryMaxTimes" not in admin.says("getConsumerConfig", "-g", group)
 
 
+def test_topics_and_groups_are_made_by_the_list(admin: Admin, broker_address: str, tmp_path: Path) -> None:
+    topics = [f"{admin.topic}-listed-{number}" for number in range(2)]
+    wanted = [{"topicName": topic, "readQueueNums": 2, "writeQueueNums": 2, "perm": 6} for topic in topics]
+    (tmp_path / "topics").write_text(json.dumps(wanted))
+    assert "success" in admin("updateTopicList", "-b", broker_address, "-f", str(tmp_path / "topics"))
+    for topic in topics:
+        assert re.search(r'"readQueueNums":2', admin("topicRoute", "-t", topic))
+    groups = [{"groupName": f"{topic}-readers", "retryMaxTimes": 3} for topic in topics]
+    (tmp_path / "groups").write_text(json.dumps(groups))
+    assert "success" in admin("updateSubGroupList", "-b", broker_address, "-f", str(tmp_path / "groups"))
+    for group in groups:
+        assert re.search(r"retryMaxTimes\s*=\s*3\b", admin("getConsumerConfig", "-g", str(group["groupName"])))
+
+
 def test_a_consumers_progress_is_shown_by_queue_and_in_total(admin: Admin, wait_for: WaitFor) -> None:
     def caught_up() -> bool:
         progress = admin.progress(admin.group)
@@ -346,6 +360,17 @@ def test_offsets_are_reset_by_time_while_the_consumer_runs(admin: Admin, broker_
     rows = [line.split() for line in shown.splitlines() if line.startswith(broker_name)]
     assert sorted(rows) == [[broker_name, str(queue), "0"] for queue in range(4)]
     wait_for(lambda: admin.ask("@seen")["seen"] >= before + 10, 60)
+
+
+def test_one_queue_of_an_absent_group_is_set_to_an_offset(admin: Admin, broker_address: str) -> None:
+    group = f"{admin.topic}-absent"
+    admin.ask("@group", admin.name_server, admin.topic, group)
+    reset = ("resetOffsetByTime", "-g", group, "-t", admin.topic, "-b", broker_address)
+    for queue in range(4):
+        assert "reset consumer offset to 1" in admin(*reset, "-q", str(queue), "-s", "-1", "-o", "1")
+    assert {queue: each.offset for queue, each in admin.progress(group).items()} == dict.fromkeys(range(4), 1)
+    assert "reset consumer offset to 2" in admin(*reset, "-q", "2", "-s", "-1", "-o", "2")
+    assert {queue: each.offset for queue, each in admin.progress(group).items()} == {0: 1, 1: 1, 2: 2, 3: 1}
 
 
 def test_a_groups_offsets_are_cloned(admin: Admin, wait_for: WaitFor) -> None:
