@@ -3,12 +3,14 @@ faster than they are closed must not fill the disk with what is said about it.
 """
 
 import asyncio
+import logging
 from typing import Any, Final
 
 from braidmq.logger import Logger
 
 PAUSE_S: Final = 10.0
 """How long nothing more is said of the same thing."""
+_EVENTS_MAX: Final = 16
 
 
 class Refusals:
@@ -45,3 +47,24 @@ class Refusals:
         self._logger.warning(self._event, refused=self._untold, **self._facts)
         self._untold = 0
         self._timer = asyncio.get_running_loop().call_later(self._pause_s, self._tell)
+
+
+class CountedWarnings(logging.Filter):
+    """Put on the logger of a library that warns of each request it refuses: the same warning becomes few lines of ours.
+    What is more than a warning passes."""
+
+    def __init__(self, logger: Logger) -> None:
+        super().__init__()
+        self._logger = logger
+        self._events: dict[str, Refusals] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        event = str(record.msg)
+        if record.levelno != logging.WARNING or (event not in self._events and len(self._events) >= _EVENTS_MAX):
+            return True
+        self._events.setdefault(event, Refusals(self._logger, event)).note()
+        return False
+
+    def close(self) -> None:
+        for refusals in self._events.values():
+            refusals.close()
