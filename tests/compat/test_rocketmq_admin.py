@@ -1,8 +1,10 @@
 """RocketMQ's mqadmin 5.3.3, as its administrators use it: each command, and what it prints.
 
-One Java process runs all commands one after the other. Everything passes on Apache RocketMQ 5.3.3, too.
+One Java process runs all commands one after the other. Everything passes on Apache RocketMQ 5.3.3, too, but for the
+settings: RocketMQ takes other names, and passes over those that it does not know.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -14,6 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from compat_support import ROCKETMQ, jars
+from running_node import RunningNode
 
 pytestmark = pytest.mark.timeout(200)
 
@@ -64,34 +67,49 @@ class Progress(NamedTuple):
     behind: int
 
 
+StartAdmin = Callable[..., contextlib.AbstractContextManager[Admin]]
+
+
 @pytest.fixture(scope="module")
-def admin(
-    name_server: str,
+def start_admin(
     require_tool: Callable[[str, str], object],
     compile_java: Callable[[str, str], str],
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Admin]:
-    """mqadmin, and a topic with ten messages in four queues, their producer and a consumer that has had them."""
+) -> StartAdmin:
+    """Starts mqadmin, with options for Java, and ends it."""
     require_tool("javac", "compiles the driver of mqadmin")
     require_tool("mvn", "fetches mqadmin")
     tools = jars(f"rocketmq-tools-{ROCKETMQ}", f"org.apache.rocketmq:rocketmq-tools:{ROCKETMQ}")
-    folder = tmp_path_factory.mktemp("mqadmin")
-    command = [
-        "java", "-Xmx300m", "-XX:TieredStopAtLevel=1", f"-Duser.home={folder}", "-Drocketmq.client.logUseSlf4j=true",
-        "-Drocketmq.client.rebalance.waitInterval=1000", "-cp", compile_java("RocketMQAdmin", tools), "RocketMQAdmin",
-    ]  # fmt: skip
-    with (folder / "err").open("w") as errors:
-        process = subprocess.Popen(
-            command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
-        )
-        try:
-            made = Admin(process, name_server, f"mqadmin-{os.getpid()}")
-            made("updateTopic", "-c", CLUSTER, "-t", made.topic, "-r", "4", "-w", "4")
-            made.sent = made.ask("@clients", name_server, made.topic)["sent"]
-            yield made
-        finally:
-            process.kill()
-            process.communicate()
+    classpath = compile_java("RocketMQAdmin", tools)
+
+    @contextlib.contextmanager
+    def start(name_server: str, *options: str) -> Iterator[Admin]:
+        folder = tmp_path_factory.mktemp("mqadmin")
+        command = [
+            "java", "-Xmx300m", "-XX:TieredStopAtLevel=1", f"-Duser.home={folder}",
+            "-Drocketmq.client.logUseSlf4j=true", "-Drocketmq.client.rebalance.waitInterval=1000",
+            *options, "-cp", classpath, "RocketMQAdmin",
+        ]  # fmt: skip
+        with (folder / "err").open("w") as errors:
+            process = subprocess.Popen(
+                command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
+            )
+            try:
+                yield Admin(process, name_server, f"mqadmin-{os.getpid()}")
+            finally:
+                process.kill()
+                process.communicate()
+
+    return start
+
+
+@pytest.fixture(scope="module")
+def admin(name_server: str, start_admin: StartAdmin) -> Iterator[Admin]:
+    """mqadmin, and a topic with ten messages in four queues, their producer and a consumer that has had them."""
+    with start_admin(name_server) as made:
+        made("updateTopic", "-c", CLUSTER, "-t", made.topic, "-r", "4", "-w", "4")
+        made.sent = made.ask("@clients", name_server, made.topic)["sent"]
+        yield made
 
 
 @pytest.fixture(scope="module")
@@ -158,6 +176,20 @@ def test_a_group_is_made_with_its_settings_and_deleted(admin: Admin, broker_addr
     assert "retryMaxTimes" not in admin.says("getConsumerConfig", "-g", group)
 
 
+def test_topics_and_groups_are_made_by_the_list(admin: Admin, broker_address: str, tmp_path: Path) -> None:
+    topics = [f"{admin.topic}-listed-{number}" for number in range(2)]
+    wanted = [{"topicName": topic, "readQueueNums": 2, "writeQueueNums": 2, "perm": 6} for topic in topics]
+    (tmp_path / "topics").write_text(json.dumps(wanted))
+    assert "success" in admin("updateTopicList", "-b", broker_address, "-f", str(tmp_path / "topics"))
+    for topic in topics:
+        assert re.search(r'"readQueueNums":2', admin("topicRoute", "-t", topic))
+    groups = [{"groupName": f"{topic}-readers", "retryMaxTimes": 3} for topic in topics]
+    (tmp_path / "groups").write_text(json.dumps(groups))
+    assert "success" in admin("updateSubGroupList", "-b", broker_address, "-f", str(tmp_path / "groups"))
+    for group in groups:
+        assert re.search(r"retryMaxTimes\s*=\s*3\b", admin("getConsumerConfig", "-g", str(group["groupName"])))
+
+
 def test_a_consumers_progress_is_shown_by_queue_and_in_total(admin: Admin, wait_for: WaitFor) -> None:
     def caught_up() -> bool:
         progress = admin.progress(admin.group)
@@ -211,6 +243,33 @@ def test_the_broker_tells_of_itself(admin: Admin, broker_address: str) -> None:
     for rate in ("putTps", "getTransferredTps"):
         assert len(shown[rate].split()) == 3
     assert "days" in shown["runtime"]
+
+
+def test_settings_are_changed_while_the_broker_runs(admin: Admin, broker_address: str) -> None:
+    def shown(name: str) -> str:
+        lines = admin("getBrokerConfig", "-b", broker_address).splitlines()
+        return next(line.partition("=")[2].strip() for line in lines if line.split()[:1] == [name])
+
+    before = shown("transactionCheckMax")
+    told = admin("updateBrokerConfig", "-b", broker_address, "-k", "transactionCheckMax", "-v", "11")
+    assert f"update broker config success, {broker_address}" in told
+    assert shown("transactionCheckMax") == "11"
+    assert f"update broker config success, {broker_address}" in admin(
+        "updateBrokerConfig", "-c", CLUSTER, "-k", "transactionCheckMax", "-v", before
+    )
+    assert shown("transactionCheckMax") == before
+    refused = admin.says("updateBrokerConfig", "-b", broker_address, "-k", "flushDiskType", "-v", "SYNC_FLUSH")
+    assert "CODE: 16  DESC: nothing was changed. flushDiskType: " in refused
+    assert "can be changed: maxMessageSize, " in refused
+    assert "update broker config success" not in refused
+
+
+def test_settings_are_changed_by_way_of_the_name_server_too(admin: Admin) -> None:
+    told = admin("updateNamesrvConfig", "-k", "halves.checks_max", "-v", "15")
+    assert "update name server config success!" in told
+    assert re.search(r"halves\.checks_max\s*=\s*15\b", admin("getNamesrvConfig"))
+    refused = admin.says("updateNamesrvConfig", "-k", "orderMessageEnable", "-v", "true")
+    assert "orderMessageEnable: stands for no setting of this node" in refused
 
 
 def test_statistics_count_what_went_in_and_out(admin: Admin, wait_for: WaitFor) -> None:
@@ -303,6 +362,17 @@ def test_offsets_are_reset_by_time_while_the_consumer_runs(admin: Admin, broker_
     wait_for(lambda: admin.ask("@seen")["seen"] >= before + 10, 60)
 
 
+def test_one_queue_of_an_absent_group_is_set_to_an_offset(admin: Admin, broker_address: str) -> None:
+    group = f"{admin.topic}-absent"
+    admin.ask("@group", admin.name_server, admin.topic, group)
+    reset = ("resetOffsetByTime", "-g", group, "-t", admin.topic, "-b", broker_address)
+    for queue in range(4):
+        assert "reset consumer offset to 1" in admin(*reset, "-q", str(queue), "-s", "-1", "-o", "1")
+    assert {queue: each.offset for queue, each in admin.progress(group).items()} == dict.fromkeys(range(4), 1)
+    assert "reset consumer offset to 2" in admin(*reset, "-q", "2", "-s", "-1", "-o", "2")
+    assert {queue: each.offset for queue, each in admin.progress(group).items()} == {0: 1, 1: 1, 2: 2, 3: 1}
+
+
 def test_a_groups_offsets_are_cloned(admin: Admin, wait_for: WaitFor) -> None:
     group = f"{admin.topic}-clone"
     admin("updateTopic", "-c", CLUSTER, "-t", f"{group}-topic", "-r", "1", "-w", "1")
@@ -315,3 +385,109 @@ def test_a_groups_offsets_are_cloned(admin: Admin, wait_for: WaitFor) -> None:
         queue: each.offset for queue, each in original.items()
     }
     assert set(cloned) == {0, 1, 2, 3}
+
+
+def test_producers_are_kept_from_a_broker_and_let_back(admin: Admin, broker_name: str) -> None:
+    def permission() -> list[str]:
+        return re.findall(r'"perm":(\d)', admin("topicRoute", "-t", admin.topic))
+
+    assert re.search(r"OK, [1-9]\d*", admin("wipeWritePerm", "-b", broker_name))
+    assert permission() == ["4"]
+    assert re.search(r"OK, [1-9]\d*", admin("addWritePerm", "-b", broker_name))
+    assert permission() == ["6"]
+
+
+def test_a_topics_permission_is_changed(admin: Admin, broker_address: str) -> None:
+    topic = f"{admin.topic}-closed"
+    admin("updateTopic", "-c", CLUSTER, "-t", topic, "-r", "1", "-w", "1")
+    told = admin("updateTopicPerm", "-b", broker_address, "-t", topic, "-p", "4")
+    assert f"update topic perm from 6 to 4 in {broker_address} success." in told
+    assert '"perm":4' in re.sub(r"\s", "", admin("topicRoute", "-t", topic))
+    admin("updateTopicPerm", "-c", CLUSTER, "-t", topic, "-p", "6")
+    assert '"perm":6' in re.sub(r"\s", "", admin("topicRoute", "-t", topic))
+    assert admin("topicClusterList", "-t", topic).split() == [CLUSTER]
+
+
+def test_values_are_kept_by_namespace_and_key(admin: Admin, broker_name: str) -> None:
+    assert "success" in admin("updateKvConfig", "-s", admin.topic, "-k", "a key", "-v", "a value")
+    assert "success" in admin("deleteKvConfig", "-s", admin.topic, "-k", "a key")
+    order = f"{broker_name}:4"
+    assert f"orderConf=[{order}]" in admin("updateOrderConf", "-m", "put", "-t", admin.topic, "-v", order)
+    assert f"orderConf=[{order}]" in admin("updateOrderConf", "-m", "get", "-t", admin.topic)
+    assert "success" in admin("updateOrderConf", "-m", "delete", "-t", admin.topic)
+    assert "CODE: 22" in admin.says("updateOrderConf", "-m", "get", "-t", admin.topic)
+
+
+def test_what_consumers_have_left_is_shown_for_the_whole_broker(admin: Admin, broker_address: str) -> None:
+    rows = [line.split() for line in admin("brokerConsumeStats", "-b", broker_address, "-t", "50000").splitlines()]
+    mine = [row for row in rows if row[:2] == [admin.topic, admin.group]]
+    assert sorted(row[3] for row in mine) == ["0", "1", "2", "3"]
+    assert all(int(row[4]) - int(row[5]) == int(row[6]) for row in mine)
+
+
+def test_a_queue_is_shown_as_its_index_and_as_its_messages(admin: Admin, broker_name: str) -> None:
+    sent = sorted((each for each in admin.sent if each["queue"] == 0), key=lambda each: int(each["offset"]))
+    index = admin("queryCq", "-t", admin.topic, "-q", "0", "-i", "0", "-c", "2")
+    assert re.search(r"max: \d+, min: 0", index)
+    assert len(re.findall(r"ConsumeQueueData\{physicOffset=\d+, physicSize=\d+, tagsCode=-?\d+", index)) == 2
+    shown = admin("printMsgByQueue", "-t", admin.topic, "-a", broker_name, "-i", "0", "-p", "true", "-d", "true")
+    assert re.findall(r"MSGID: (\w+)", shown)[: len(sent)] == [each["id"] for each in sent]
+
+
+def test_a_consumer_is_given_one_message_to_try(admin: Admin) -> None:
+    client = re.findall(rf"\S+@{admin.group}", admin("consumerConnection", "-g", admin.group))[0]
+    before = admin.ask("@seen")["seen"]
+    sent = admin.sent[0]["id"]
+    told = admin("queryMsgById", "-i", sent, "-t", admin.topic, "-g", admin.group, "-d", client)
+    assert re.search(r"consumeResult=CR_SUCCESS", told), told
+    assert admin.ask("@seen")["seen"] == before + 1
+
+
+def test_a_backlog_is_skipped(admin: Admin) -> None:
+    group = f"{admin.topic}-skips"
+    admin.ask("@group", admin.name_server, admin.topic, group)
+    admin("skipAccumulatedMessage", "-g", group, "-t", admin.topic)
+    progress = admin.progress(group)
+    assert set(progress) == {0, 1, 2, 3}
+    assert all(each.behind == 0 and each.offset == each.end > 0 for each in progress.values())
+
+
+def test_how_a_group_consumes_is_set(admin: Admin, broker_address: str) -> None:
+    told = admin("setConsumeMode", "-c", CLUSTER, "-t", admin.topic, "-g", f"{admin.topic}-modes", "-m", "PULL")
+    assert f"set consume mode to {broker_address} success." in told
+
+
+def test_the_way_to_the_broker_is_tried_by_sending(admin: Admin, broker_name: str) -> None:
+    tries = admin("sendMsgStatus", "-b", broker_name, "-s", "64", "-c", "2")
+    assert tries.count("sendStatus=SEND_OK") == 2
+    topic = f"{admin.topic}-tries"
+    admin("updateTopic", "-c", CLUSTER, "-t", topic, "-r", "2", "-w", "2")
+    rows = [line.split() for line in admin("checkMsgSendRT", "-t", topic, "-a", "3", "-s", "64").splitlines()]
+    assert [row[2] for row in rows if row[:1] == [broker_name]] == ["true"] * 3
+
+
+def test_cleaning_up_is_asked_for(admin: Admin, broker_address: str) -> None:
+    for command in ("cleanExpiredCQ", "deleteExpiredCommitLog"):
+        assert admin(command, "-b", broker_address).strip() == "success"
+
+
+@pytest.mark.parametrize("what", ["Metadata", "Configs", "Metrics"])
+def test_what_the_cluster_holds_is_exported(admin: Admin, tmp_path: Path, what: str) -> None:
+    assert "success" in admin(f"export{what}", "-c", CLUSTER, "-f", str(tmp_path))
+    exported = json.loads((tmp_path / f"{what.lower()}.json").read_text())
+    assert exported
+    if what == "Metadata":
+        assert admin.topic in exported["topicConfigTable"]
+        assert admin.group in exported["subscriptionGroupTable"]
+
+
+def test_without_any_name_server_the_node_is_found_by_its_address_server(
+    start_admin: StartAdmin, rocketmq_broker: RunningNode
+) -> None:
+    host, port = rocketmq_broker.ready["listeners"]["http"][0]
+    with start_admin("", f"-Drocketmq.namesrv.domain={host}:{port}") as lost:
+        head, row = [line for line in str(lost.ask("clusterList")["out"]).splitlines() if line]
+        assert head.startswith("#Cluster Name")
+        assert row.split()[0] == CLUSTER
+    with start_admin("", f"-Drocketmq.namesrv.domain={host}:1") as nowhere:
+        assert CLUSTER not in str(nowhere.ask("clusterList")["out"])

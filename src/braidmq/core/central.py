@@ -14,7 +14,7 @@ from msgspec import Meta
 from braidmq.core.desk import Page, PageAsk, page_of
 from braidmq.logger import get_logger
 from braidmq.model import BraidError
-from braidmq.model.errors import ChangedMeanwhile, SettingFixed, UnknownSetting
+from braidmq.model.errors import ChangedMeanwhile, InvalidSetting, SettingFixed, UnknownSetting
 from braidmq.model.saying import say
 from braidmq.store import Catalog, Change, Setting, SettingChanged
 
@@ -35,6 +35,10 @@ class SettingFacts(msgspec.Struct, frozen=True, kw_only=True):
     description: str
     is_pushed: bool
     is_secret: bool
+    is_own: bool = False
+    """Whether this node was given the value by a flag or its environment, which the centre does not beat."""
+    number: int | None = None
+    """The value, where it is a number, in the unit that the key's name ends with."""
 
 
 class SettingView(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,7 +104,11 @@ class CentralSettings:
         for facts in self._port.facts():
             if facts.key == key:
                 return self._view(facts)
-        raise UnknownSetting(say("there is no setting {key}", key=repr(key[:100])))
+        raise _unknown(key)
+
+    def facts(self) -> Mapping[str, SettingFacts]:
+        """Every setting as this node goes by it now, by key."""
+        return {facts.key: facts for facts in self._port.facts()}
 
     async def put(
         self, key: str, value: str, *, if_match: str | None, changed_by: str, dry_run: bool = False
@@ -114,6 +122,38 @@ class CentralSettings:
         await self._catalog.set_setting(PREFIX + key, value, changed_by=changed_by, expected_revision=expected)
         return self.get(key)
 
+    def refusals(self, values: Mapping[str, str]) -> dict[str, BraidError]:
+        """Which of these values this node would not go by, and why: UnknownSetting, InvalidSetting, and SettingFixed,
+        also where the centre does not beat what the node was given."""
+        facts = self.facts()
+        refused: dict[str, BraidError] = {}
+        for key, value in values.items():
+            try:
+                self._check_here(key, value, facts.get(key))
+            except (UnknownSetting, SettingFixed, InvalidSetting) as error:
+                refused[key] = error
+        return refused
+
+    def _check_here(self, key: str, value: str, facts: SettingFacts | None) -> None:
+        if facts is None:
+            raise _unknown(key)
+        if not facts.is_pushed:
+            raise _fixed(key)
+        if facts.is_own:
+            raise SettingFixed(
+                say(
+                    "{key} was given to this node by a flag or its environment, which the centre does not beat", key=key
+                )
+            )
+        self._port.checked(key, value)
+
+    async def put_all(self, values: Mapping[str, str], *, changed_by: str) -> None:
+        """Have all nodes go by all of these values, or by none of them. Raises the first of `refusals`."""
+        for error in self.refusals(values).values():
+            raise error
+        checked = {PREFIX + key: self._port.checked(key, value) for key, value in values.items()}
+        await self._catalog.set_settings(checked, changed_by=changed_by)
+
     async def delete(self, key: str, *, if_match: str | None) -> SettingView:
         """Have each node go by what it was started with. Raises as `put`."""
         await self._catalog.unset_setting(PREFIX + key, expected_revision=self._expected(key, if_match))
@@ -123,7 +163,7 @@ class CentralSettings:
         """The revision that the caller has seen; None where the caller does not care."""
         view = self.get(key)
         if not view.changeable:
-            raise SettingFixed(say("{key} cannot be changed while nodes run", key=key))
+            raise _fixed(key)
         if if_match is None or if_match.strip() == "*":
             return None
         if if_match.strip() != view.etag:
@@ -163,6 +203,14 @@ class CentralSettings:
 def central_values(catalog: Catalog) -> dict[str, str]:
     """What the centre says, by key."""
     return {each.name.removeprefix(PREFIX): each.value for each in catalog.settings() if each.name.startswith(PREFIX)}
+
+
+def _unknown(key: str) -> UnknownSetting:
+    return UnknownSetting(say("there is no setting {key}", key=repr(key[:100])))
+
+
+def _fixed(key: str) -> SettingFixed:
+    return SettingFixed(say("{key} cannot be changed while nodes run", key=key))
 
 
 def _etag(kept: Setting | None) -> str:

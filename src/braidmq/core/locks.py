@@ -37,7 +37,7 @@ class PartitionLocks:
 
     def __init__(self, passed_ms: Callable[[], float], lease_ms: int = LEASE_MS) -> None:
         self._passed_ms = passed_ms
-        self._lease_ms = lease_ms
+        self.lease_ms = lease_ms
         self._groups: dict[str, dict[int, _Lease]] = {}
         """By group and partition number."""
         self._had: dict[tuple[str, int], dict[str, float]] = {}
@@ -51,7 +51,7 @@ class PartitionLocks:
         held = self._groups.get(group, {})
         mine = [number for number in numbers if _holder(held, number, now_ms) in (None, member)]
         if mine:
-            held.update(dict.fromkeys(mine, _Lease(member, now_ms, now_ms + self._lease_ms)))
+            held.update(dict.fromkeys(mine, _Lease(member, now_ms, now_ms + self.lease_ms)))
             self._groups[group] = held
             for number in mine:
                 self._note_had(group, number, member, now_ms + FORMER_MS)
@@ -97,7 +97,7 @@ class PartitionLocks:
 
     def _sweep(self, now_ms: float) -> None:
         """Once in a lease, forget what is over: what nobody asks for must not pile up."""
-        if now_ms - self._swept_ms < self._lease_ms:
+        if now_ms - self._swept_ms < self.lease_ms:
             return
         self._swept_ms = now_ms
         for group, held in list(self._groups.items()):

@@ -25,7 +25,7 @@ from braidmq.core.deferral import Rows
 from braidmq.core.delivery import Delivery
 from braidmq.core.group_offsets import GroupOffsets, ResetBoard
 from braidmq.core.groups import GroupLimits, Groups
-from braidmq.core.halves import HALVES_TOPIC, HalfLimits, Halves, WaitingRoom
+from braidmq.core.halves import HALVES_TOPIC, Halves, WaitingRoom
 from braidmq.core.health import Health
 from braidmq.core.lite import Lite, LiteLimits
 from braidmq.core.locks import PartitionLocks
@@ -54,10 +54,12 @@ from braidmq.node._holds import Holds
 from braidmq.node._listeners import LOG_FOLDER_NAME, ROCKETMQ, make_listeners
 from braidmq.node._memory import MemoryReturn
 from braidmq.node._metrics import held_metrics, log_metrics, node_metrics
+from braidmq.node._obedience import half_limits
 from braidmq.node._operations_desk import OperationsDesk
 from braidmq.node._reconcile import reconcile
 from braidmq.node._said import idle_assignment, subscribed_topics
 from braidmq.protocols.listener import Address, Listener, bind, bound_addresses, close_all
+from braidmq.protocols.refusals import Refusals
 from braidmq.settings import Settings, effective, file_limits, files_needed, known_origins, shared_files
 from braidmq.store import (
     Catalog,
@@ -74,6 +76,7 @@ from braidmq.store import (
 if TYPE_CHECKING:
     from braidmq.core.desk.catalogue import Catalogue
     from braidmq.core.desk.messaging import MessagingDesk
+    from braidmq.protocols.rocketmq import BrokerFacts
 
 HTTP: Final = "http"
 QUERY_FOLDER_NAME = "query"
@@ -127,6 +130,8 @@ class Node:
         """Where each listener listens, by its name."""
         self._failure: asyncio.Future[BraidError] = asyncio.get_running_loop().create_future()
         self._open = contextlib.AsyncExitStack()
+        self._refusals = Refusals(_logger, "a client was refused: too few open files are allowed; see braid doctor")
+        self._open.callback(self._refusals.close)
         self.connections = Connections()
         self._metric_sources: list[MetricSource] = []
         self.admissions = Admissions()
@@ -134,6 +139,8 @@ class Node:
         self.usage: Usage | None = None
         self.listeners: list[Listener] = []
         self.telemetry: Telemetry | None = None
+        self.broker_facts: BrokerFacts | None = None
+        """What RocketMQ's clients are told; None where the node does not speak with them."""
         self.console_token: str | None = None
         """What the console asks for; None where there is no console."""
 
@@ -308,7 +315,9 @@ class Node:
             TimerRows(store, synced=synced), delivery, clock, owner=owner, delay_max_ms=delay_max_ms, tracer=self.tracer
         )
         half_rows = await self._half_rows(store, clock, synced=synced)
-        self.halves = Halves(half_rows, delivery, clock, owner=owner, limits=self._half_limits(), tracer=self.tracer)
+        self.halves = Halves(
+            half_rows, delivery, clock, owner=owner, limits=half_limits(self.settings.halves), tracer=self.tracer
+        )
         for service in (self.timers, self.halves):
             await service.start()
             self._open.push_async_callback(service.close)
@@ -378,16 +387,6 @@ class Node:
         self.dead_letters = DeadLetters(self.catalog, self.topics, self.log, delivery)
         self._metric_sources += [self.retries.metrics, self.dead_letters.metrics]
         self.locks = PartitionLocks(clock.passed_ms, lease_ms=self.settings.groups.lock_lease_s * 1000)
-
-    def _half_limits(self) -> HalfLimits:
-        halves = self.settings.halves
-        return HalfLimits(
-            immunity_ms=halves.immunity_s * 1000,
-            check_interval_ms=halves.check_interval_s * 1000,
-            checks_max=halves.checks_max,
-            unheard_max_ms=halves.unheard_max_s * 1000,
-            remember_ms=halves.remember_s * 1000,
-        )
 
     def _group_limits(self) -> GroupLimits:
         kafka = self.settings.kafka
@@ -496,7 +495,7 @@ class Node:
         connected = sum(listener.connected for listener in self.listeners)
         if connected < self._files.clients:
             return True
-        _logger.warning("a client was refused: too few open files are allowed; see braid doctor", connected=connected)
+        self._refusals.note(connected=connected)
         return False
 
     async def _stop_listeners(self) -> None:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from braidmq.core.central import SettingFacts
+from braidmq.core.halves import HalfLimits
 from braidmq.core.publish import PublishLimits
 from braidmq.logger import get_logger
-from braidmq.settings import PUSHED, checked_text, effective, keys, shown_settings
+from braidmq.settings import PUSHED, HalvesSettings, checked_text, effective, is_own, keys, shown_settings
 
 if TYPE_CHECKING:
     from braidmq.node._node import Node
@@ -23,20 +24,27 @@ class Obedience:
         self._node = node
 
     def facts(self) -> list[SettingFacts]:
-        shown = shown_settings(self._node.settings)
-        return [
-            SettingFacts(
-                key=path,
-                value=shown[path],
-                origin=self._node.origins.get(path, "default"),
-                default=key.show(key.default),
-                allowed=key.kind.allowed,
-                description=key.description,
-                is_pushed=path in PUSHED,
-                is_secret=key.secret,
+        settings, origins = self._node.settings, self._node.origins
+        shown = shown_settings(settings)
+        facts = []
+        for path, key in keys().items():
+            value = getattr(getattr(settings, key.section), key.name)
+            origin = origins.get(path, "default")
+            facts.append(
+                SettingFacts(
+                    key=path,
+                    value=shown[path],
+                    origin=origin,
+                    default=key.show(key.default),
+                    allowed=key.kind.allowed,
+                    description=key.description,
+                    is_pushed=path in PUSHED,
+                    is_secret=key.secret,
+                    is_own=is_own(origin),
+                    number=value if isinstance(value, int) else None,
+                )
             )
-            for path, key in keys().items()
-        ]
+        return facts
 
     def checked(self, key: str, value: str) -> str:
         return checked_text(key, value)
@@ -79,7 +87,25 @@ def _cursors(node: "Node") -> None:
 
 
 def _topics(node: "Node") -> None:
-    node.topics.partitions = node.settings.topics.partitions
+    section = node.settings.topics
+    node.topics.partitions, node.topics.auto_create = section.partitions, section.auto_create == "on"
+
+
+def _halves(node: "Node") -> None:
+    """Halves that wait already keep the time that they were given for the next question."""
+    node.halves.limits = half_limits(node.settings.halves)
+
+
+def _groups(node: "Node") -> None:
+    """Locks that are held already end when they were to end, or are asked for again."""
+    node.locks.lease_ms = node.settings.groups.lock_lease_s * 1000
+
+
+def _rocketmq(node: "Node") -> None:
+    section = node.settings.rocketmq
+    if node.broker_facts is not None:
+        node.broker_facts.default_queues = section.default_queues
+        node.broker_facts.pull_messages_max = section.pull_messages_max
 
 
 def _inspection(node: "Node") -> None:
@@ -90,6 +116,16 @@ def _audit(node: "Node") -> None:
     node.desk.audit.keep_ms = node.settings.audit.keep_s * 1000
 
 
+def half_limits(section: HalvesSettings) -> HalfLimits:
+    return HalfLimits(
+        immunity_ms=section.immunity_s * 1000,
+        check_interval_ms=section.check_interval_s * 1000,
+        checks_max=section.checks_max,
+        unheard_max_ms=section.unheard_max_s * 1000,
+        remember_ms=section.remember_s * 1000,
+    )
+
+
 _MEANINGS: Final[Mapping[str, Callable[["Node"], None]]] = {
     "publish": _publish,
     "timers": _timers,
@@ -97,6 +133,9 @@ _MEANINGS: Final[Mapping[str, Callable[["Node"], None]]] = {
     "query": _query,
     "cursors": _cursors,
     "topics": _topics,
+    "halves": _halves,
+    "groups": _groups,
+    "rocketmq": _rocketmq,
     "inspection": _inspection,
     "audit": _audit,
 }

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from braidmq.core.telemetry import Outlet
 from braidmq.node._listeners import ROCKETMQ, broker_name, framed_limits
 from braidmq.protocols.rocketmq import BrokerFacts, ClientTraces, Commits, RocketMQListener, RocketMQServices
-from braidmq.settings import shown_settings
 
 if TYPE_CHECKING:
     from braidmq.node._node import Node
@@ -13,15 +12,15 @@ if TYPE_CHECKING:
 
 def rocketmq_listener(node: "Node") -> RocketMQListener:
     rocketmq = node.settings.rocketmq
+    node.broker_facts = BrokerFacts(
+        cluster=rocketmq.cluster,
+        broker=broker_name(node),
+        default_queues=rocketmq.default_queues,
+        pull_messages_max=rocketmq.pull_messages_max,
+        new_group_from_start=rocketmq.new_group_from_start == "on",
+    )
     services = RocketMQServices(
-        facts=BrokerFacts(
-            cluster=rocketmq.cluster,
-            broker=broker_name(node),
-            auto_create=node.settings.topics.auto_create == "on",
-            pull_messages_max=rocketmq.pull_messages_max,
-            new_group_from_start=rocketmq.new_group_from_start == "on",
-            settings=shown_settings(node.settings),
-        ),
+        facts=node.broker_facts,
         log=node.log,
         catalog=node.catalog,
         topics=node.topics,
@@ -42,6 +41,7 @@ def rocketmq_listener(node: "Node") -> RocketMQListener:
         commits=Commits(),
         counters=node.counters,
         outlet=Outlet(ROCKETMQ, node.counters, node.usage),
+        settings=node.desk.settings,
         auditor=node.desk.audit,
     )
     node.lives.hear(ClientTraces(services))

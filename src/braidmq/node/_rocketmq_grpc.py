@@ -19,7 +19,6 @@ def rocketmq_grpc_listener(node: "Node") -> RocketMQGrpcListener:
     services = GrpcServices(
         facts=GrpcFacts(
             broker=broker_name(node),
-            body_bytes_max=node.settings.publish.body_bytes_max,
             new_group_from_start=node.settings.rocketmq.new_group_from_start == "on",
             auto_create=section.auto_create == "on",
         ),

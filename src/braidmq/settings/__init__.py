@@ -3,7 +3,7 @@
 `Settings` says what there is; `load` reads it; `keys` is the table that everything printed comes from.
 """
 
-from braidmq.settings._central import CENTRAL_ORIGIN, PUSHED, checked_text, effective, known_origins
+from braidmq.settings._central import CENTRAL_ORIGIN, PUSHED, checked_text, effective, is_own, known_origins
 from braidmq.settings._files import FileShares, FilesNeeded, file_limits, files_needed, shared_files
 from braidmq.settings._keys import Key, keys, shown_settings
 from braidmq.settings._load import (
@@ -80,6 +80,7 @@ __all__ = [
     "file_limits",
     "files_needed",
     "flag",
+    "is_own",
     "keys",
     "known_origins",
     "load",

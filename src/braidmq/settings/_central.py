@@ -26,11 +26,20 @@ PUSHED: Final = frozenset(
         "audit.keep_s",
         "cursors.open_max",
         "cursors.waiting_max",
+        "groups.lock_lease_s",
+        "halves.check_interval_s",
+        "halves.checks_max",
+        "halves.immunity_s",
+        "halves.remember_s",
+        "halves.unheard_max_s",
         "inspection.every_s",
         "publish.body_bytes_max",
         "publish.deferred_bytes_max",
         "query.share_percent",
+        "rocketmq.default_queues",
+        "rocketmq.pull_messages_max",
         "timers.delay_max_s",
+        "topics.auto_create",
         "topics.partitions",
         "trace.events",
         "trace.keep_s",
@@ -49,6 +58,11 @@ class Effective(NamedTuple):
     origins: Mapping[str, str]
 
 
+def is_own(origin: str) -> bool:
+    """Whether a value from there was meant for this one node, so that the centre does not beat it."""
+    return origin.startswith(_OWN_ORIGINS)
+
+
 def effective(started: Settings, origins: Mapping[str, str], central: Mapping[str, str]) -> Effective:
     """The settings of a node's start with the central values where those count. A central value that this version does
     not know, or does not take, is passed over: another version may have set it."""
@@ -56,7 +70,7 @@ def effective(started: Settings, origins: Mapping[str, str], central: Mapping[st
     now = dict(origins)
     for path, text in central.items():
         key = keys().get(path)
-        if key is None or path not in PUSHED or origins.get(path, DEFAULT_ORIGIN).startswith(_OWN_ORIGINS):
+        if key is None or path not in PUSHED or is_own(origins.get(path, DEFAULT_ORIGIN)):
             continue
         try:
             sections.setdefault(key.section, {})[key.name] = key.kind.parse(text)

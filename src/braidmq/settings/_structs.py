@@ -420,6 +420,15 @@ class RocketMQSettings(Section, frozen=True):
             le=1024,
         ),
     ] = 32
+    default_queues: Annotated[
+        int,
+        Meta(
+            description="The most queues that a topic gets which a RocketMQ client makes by sending to it. It gets as"
+            " many as its client asks for, which is 4 where nobody says, and never more than these.",
+            ge=1,
+            le=1_000,
+        ),
+    ] = 8
     new_group_from_start: Annotated[
         Literal["on", "off"],
         Meta(

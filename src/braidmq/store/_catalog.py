@@ -200,6 +200,17 @@ class Catalog:
         _checks.check_setting(setting)
         return await self._change(partial(_changes.save_setting, setting=setting, expected_revision=expected_revision))
 
+    async def set_settings(self, values: Mapping[str, str], *, changed_by: str) -> None:
+        """All of them, or none. Raises InvalidSetting."""
+        now_ms = self._now_ms()
+        settings = [
+            Setting(name=name, value=value, revision=-1, changed_by=changed_by, changed_ms=now_ms)
+            for name, value in values.items()
+        ]
+        for setting in settings:
+            _checks.check_setting(setting)
+        await self._change(partial(_changes.save_settings, settings=settings))
+
     async def unset_setting(self, name: str, *, expected_revision: int | None = None) -> bool:
         """Whether it was set. Raises ChangedMeanwhile, as above."""
         return await self._change(partial(_changes.delete_setting, name=name, expected_revision=expected_revision))

@@ -137,6 +137,11 @@ def save_setting(connection: sa.Connection, setting: Setting, expected_revision:
     return Changed(saved, [entry._replace(new=saved)])
 
 
+def save_settings(connection: sa.Connection, settings: list[Setting]) -> Changed[None]:
+    """All of them, or none."""
+    return Changed(None, [entry for each in settings for entry in save_setting(connection, each).entries])
+
+
 def delete_setting(connection: sa.Connection, name: str, expected_revision: int | None) -> Changed[bool]:
     """Whether it was set."""
     lock_catalog(connection)

@@ -1,6 +1,7 @@
 """A node that may open few files: clients beyond them are refused, the log always has those that it needs."""
 
 import contextlib
+import re
 import socket
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -69,3 +70,18 @@ async def test_a_crowd_of_clients_leaves_the_log_its_files(launch: Launch, wait_
     assert sum(ends.values()) == PARTITIONS + 1
     node.stop()
     assert node.process.returncode == 0
+
+
+@pytest.mark.parametrize("listener", ["kafka", "rocketmq", "rocketmq_grpc"])
+def test_a_crowd_beyond_what_is_allowed_is_refused_in_few_lines(
+    launch: Launch, wait_for: WaitFor, listener: str
+) -> None:
+    on = ("--rocketmq", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--set", f"{listener}.connections_max=3")
+    node = launch(*on).wait_ready()
+    with crowd(node.ready["listeners"][listener], 200) as clients:
+        wait_for(lambda: sum(map(refused, clients)) >= 197)
+    node.stop()
+    lines = [line for line in node.err.splitlines() if "too many connections" in line]
+    assert 1 <= len(lines) <= 3, lines
+    assert all(f"{listener}.connections_max" in line for line in lines)
+    assert sum(int(re.findall(r"refused=(\d+)", line)[0]) for line in lines) == 197

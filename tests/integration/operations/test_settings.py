@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
+from braidmq.model.errors import UnknownTopic
 from braidmq.node import Node
 from braidmq.settings import AlarmsSettings, PublishSettings, Settings, effective, keys, known_origins
 from braidmq.settings._central import PUSHED
@@ -54,6 +55,10 @@ async def test_a_change_is_obeyed_at_once_and_a_restart_keeps_it(start_node: Sta
             ("query.share_percent", "7"),
             ("cursors.waiting_max", "9"),
             ("topics.partitions", "3"),
+            ("topics.auto_create", "off"),
+            ("halves.checks_max", "2"),
+            ("halves.remember_s", "1min"),
+            ("groups.lock_lease_s", "40"),
             ("inspection.every_s", "2min"),
             ("audit.keep_s", "1d"),
         ):
@@ -72,6 +77,10 @@ async def obeys(node: Node) -> None:
     assert node.settings.inspection.every_s == 120
     assert node.desk.audit.keep_ms == 86_400_000
     assert node.publisher.limits.body_bytes_max == 2_048
+    assert (node.halves.limits.checks_max, node.halves.limits.remember_ms) == (2, 60_000)
+    assert node.locks.lease_ms == 40_000
+    with pytest.raises(UnknownTopic, match=r"topics\.auto_create"):
+        await node.topics.ensure("made-by-being-used")
     topic = await node.topics.create(f"t{node.catalog.revision}")
     assert len(topic.partition_numbers) == 3
 

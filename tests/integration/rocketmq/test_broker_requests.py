@@ -2,7 +2,6 @@
 
 import pytest
 
-from braidmq.node import Node
 from braidmq.protocols.rocketmq.codec import RequestCode, ResponseCode, decode_body
 from braidmq.protocols.rocketmq.codec.bodies import BrokerStatsData, KVTable, TopicStatsTable
 from rocketmq_support import RawClient, topic_fields
@@ -94,24 +93,6 @@ async def test_what_was_never_counted_does_not_exist(client: RawClient, name: st
     answer = await client.ask(RequestCode.VIEW_BROKER_STATS_DATA, {"statsName": name, "statsKey": key})
     assert answer.code == ResponseCode.SYSTEM_ERROR
     assert key in (answer.remark or "")
-
-
-async def test_settings_are_shown_as_properties(client: RawClient, node: Node) -> None:
-    answer = await client.get(RequestCode.GET_BROKER_CONFIG)
-    lines = dict(line.split("=", 1) for line in answer.body.decode().splitlines())
-    assert (lines["brokerName"], lines["brokerId"], lines["log.flush"]) == ("node-1", "0", "interval")
-    assert lines["listenPort"] == str(node.addresses["rocketmq"][0].port)
-    assert "counter" in answer.fields["version"]
-    server = await client.get(RequestCode.GET_NAMESRV_CONFIG)
-    assert b"log.flush=interval" in server.body
-
-
-@pytest.mark.parametrize("code", [RequestCode.UPDATE_BROKER_CONFIG, RequestCode.UPDATE_NAMESRV_CONFIG])
-async def test_settings_are_not_changed_from_afar(client: RawClient, code: RequestCode) -> None:
-    answer = await client.ask(code, None, b"flushDiskType=SYNC_FLUSH\n")
-    assert answer.code == ResponseCode.NO_PERMISSION
-    assert "flushDiskType" in (answer.remark or "")
-    assert "--config" in (answer.remark or "")
 
 
 async def test_cleaning_up_can_be_asked_for(client: RawClient) -> None:

@@ -32,6 +32,12 @@ async def test_a_producer_is_told_how_to_send(client: GrpcClient) -> None:
         assert not settings.metric.on
 
 
+async def test_a_producer_is_told_the_limit_that_counts_now(node: Node, client: GrpcClient) -> None:
+    await node.desk.settings.put("publish.body_bytes_max", "2KiB", if_match=None, changed_by="test")
+    async with client.introduced(producer_settings("orders")) as (_, answer):
+        assert answer.settings.publishing.max_body_size == 2_048
+
+
 async def test_a_consumer_is_told_how_its_group_reads(node: Node, client: GrpcClient) -> None:
     await node.catalog.save_group(Group(name="readers", ordered=True, attempts_max=4))
     async with client.introduced(consumer_settings("readers", "orders", "a")) as (_, answer):

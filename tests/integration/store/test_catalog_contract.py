@@ -347,6 +347,19 @@ async def test_a_setting_tells_who_changed_it_when_and_in_which_revision(catalog
         await catalog.set_setting("", "x", changed_by="ann")
 
 
+async def test_several_settings_are_set_all_or_none(catalog: Catalog, store: Store, changes: list[Change]) -> None:
+    await catalog.set_settings({"a": "1", "b": "2"}, changed_by="ann")
+    assert [(each.name, each.value, each.revision, each.changed_by) for each in catalog.settings()] == [
+        ("a", "1", 1, "ann"),
+        ("b", "2", 2, "ann"),
+    ]
+    assert changes == [SettingChanged(at, None, catalog.setting(name)) for at, name in ((1, "a"), (2, "b"))]
+    with pytest.raises(InvalidSetting):
+        await catalog.set_settings({"a": "9", "b": "nul \0"}, changed_by="bob")
+    assert [each.value for each in catalog.settings()] == ["1", "2"]
+    assert await reopened_like(catalog, store)
+
+
 async def test_every_change_is_told_once_with_old_and_new(catalog: Catalog, changes: list[Change]) -> None:
     topic = await catalog.create_topic("t", partitions=1)
     deleting = await catalog.begin_topic_deletion(topic.id)

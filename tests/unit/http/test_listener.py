@@ -8,6 +8,7 @@ import pytest
 
 from braidmq.core.health import Health
 from braidmq.core.metrics import Metric, MetricKind
+from braidmq.logger import FACTS
 from braidmq.model.errors import ListenFailed
 from braidmq.protocols.http import HttpListener, HttpServices
 from braidmq.protocols.listener import Address, bind, bound_addresses
@@ -152,3 +153,21 @@ async def test_what_is_not_http_is_answered_and_harms_nobody(listener: HttpListe
     (address,) = await listener.start()
     assert (await exchange(address, b"\x00\x01\x02 not http\r\n\r\n")).startswith(b"HTTP/1.1 400")
     assert b"200 OK" in await exchange(address, get("/healthz"))
+
+
+@pytest.mark.parametrize(
+    ("request_bytes", "event"),
+    [(b"what is this\r\n\r\n", "Invalid HTTP request received."), (get("/livez"), "Exceeded concurrency limit.")],
+)
+async def test_requests_that_are_refused_are_few_lines_in_the_log(
+    caplog: pytest.LogCaptureFixture, request_bytes: bytes, event: str
+) -> None:
+    listener = await listener_on(LOCAL, connections_max=1)
+    (address,) = await listener.start()
+    _, held = await asyncio.open_connection(*address)
+    for _ in range(20):
+        await exchange(address, request_bytes)
+    held.close()
+    await listener.close()
+    told = [getattr(record, FACTS)["refused"] for record in caplog.records if record.getMessage() == event]
+    assert (len(told), sum(told)) == (2, 20)

@@ -29,8 +29,7 @@ class EndedHalf(NamedTuple):
 class FreshHalves:
     """Bounded: what has no room here ends by way of the store."""
 
-    def __init__(self, remember_ms: int) -> None:
-        self._remember_ms = remember_ms
+    def __init__(self) -> None:
         self._halves: dict[UUID, Half] = {}
         self._bytes = 0
         self._ended: OrderedDict[UUID, EndedHalf] = OrderedDict()
@@ -48,10 +47,10 @@ class FreshHalves:
         half = self._halves.get(half_id)
         return half if half is not None and now_ms < half.wake_ms - MARGIN_MS else None
 
-    def end(self, half: Half, now_ms: int, *, commit: bool) -> None:
-        """From here on its end is known."""
+    def end(self, half: Half, until_ms: int, *, commit: bool) -> None:
+        """From here on its end is known, until then."""
         self._remove(half.id)
-        self._ended[half.id] = EndedHalf(half.group, half.message_id, commit, now_ms + self._remember_ms)
+        self._ended[half.id] = EndedHalf(half.group, half.message_id, commit, until_ms)
         if len(self._ended) > ENDED_MAX:
             self._ended.popitem(last=False)
 

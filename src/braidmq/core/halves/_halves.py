@@ -130,14 +130,14 @@ class Halves:
         self._delivery = delivery
         self._clock = clock
         self._owner = owner
-        self._limits = limits or HalfLimits()
+        self.limits = limits or HalfLimits()
         self._tracer = tracer
         self._ids = Ids(draw)
         self._alarm = Alarm("halves", clock, rows, self._turn)
         self._checkers: list[Checker] = []
         self._appended: set[UUID] = set()
         """Those in their topics whose rows do not say so yet; nothing is claimed before they do."""
-        self._fresh = FreshHalves(self._limits.remember_ms)
+        self._fresh = FreshHalves()
         self._unnoted: set[UUID] = set()
         """Fresh ones of which the trace knows nothing."""
         self._over: set[UUID] = set()
@@ -196,7 +196,7 @@ class Halves:
         now_ms = self._clock.now_ms()
         if (half := self._fresh.find(half_id, now_ms)) is not None:
             steps.check_word(half, now_ms, group=group, asked=asked)
-            self._fresh.end(half, now_ms, commit=commit)
+            self._fresh.end(half, now_ms + self.limits.remember_ms, commit=commit)
             self._note_late(half)
             return await self._to_its_end(self._end_fresh(half, commit=commit))
         if (ended := self._fresh.ended(half_id, now_ms)) is not None:
@@ -246,7 +246,7 @@ class Halves:
             if half is None or not steps.may_speak(half, now_ms, group=group, asked=is_asked):
                 others.append(place)
                 continue
-            self._fresh.end(half, now_ms, commit=True)
+            self._fresh.end(half, now_ms + self.limits.remember_ms, commit=True)
             key = half.topic_id, half.partition
             if (load := loads.get(key)) is None:
                 loads[key] = [half]
@@ -361,7 +361,7 @@ class Halves:
             message_id=message_id,
             prepared_ms=now_ms,
             immunity_ms=immunity_ms,
-            wake_ms=now_ms + (self._limits.immunity_ms if immunity_ms < 0 else immunity_ms),
+            wake_ms=now_ms + (self.limits.immunity_ms if immunity_ms < 0 else immunity_ms),
             size_bytes=len(content),
             content=content,
         )
@@ -416,7 +416,7 @@ class Halves:
         while rows := await self._rows.page(page):
             found = await self._delivery.found([half for half in rows if half.state is HalfState.PREPARED])
             if found:
-                await self._rows.revise(found, partial(steps.appended, now_ms=now_ms, limits=self._limits))
+                await self._rows.revise(found, partial(steps.appended, now_ms=now_ms, limits=self.limits))
             page = page._replace(after=rows[-1].id)
 
     async def _end(self, half_id: UUID, *, commit: bool, group: str | None, asked: bool) -> Ended:
@@ -426,7 +426,7 @@ class Halves:
         def decide(half: Half) -> Half:
             before.append(half.state)
             steps.check_word(half, now_ms, group=group, asked=asked)
-            return steps.decided(half, now_ms, self._limits, commit=commit, owner=self._owner)
+            return steps.decided(half, now_ms, self.limits, commit=commit, owner=self._owner)
 
         changed = await self._rows.revise([half_id], decide)
         if not changed:
@@ -468,7 +468,7 @@ class Halves:
         told = set(self._appended)
         if told:
             now_ms = self._clock.now_ms()
-            await self._rows.revise(told, lambda half: steps.appended(half, now_ms, self._limits))
+            await self._rows.revise(told, lambda half: steps.appended(half, now_ms, self.limits))
             self._appended -= told
 
     def _refused(self, half: Half, refusal: BraidError) -> Half:
@@ -507,7 +507,7 @@ class Halves:
             self._note_late(half)
         live = [(checker, checker.live()) for checker in self._checkers]
         groups = frozenset(group for _, producers in live for group in producers)
-        claim = partial(steps.claimed, now_ms=now_ms, limits=self._limits, owner=self._owner, live=groups)
+        claim = partial(steps.claimed, now_ms=now_ms, limits=self.limits, owner=self._owner, live=groups)
         claimed, next_ms = await self._rows.claim(now_ms, claim, rows_max=TURN_ROWS, bytes_max=TURN_BYTES)
         for half in claimed:
             self._tell_parked(half)

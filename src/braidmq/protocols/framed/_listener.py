@@ -10,6 +10,7 @@ from braidmq.logger import get_logger
 from braidmq.protocols.framed._connection import FramedConnection
 from braidmq.protocols.framed._memory import RequestMemory
 from braidmq.protocols.listener import Address, Endpoint, HasFileRoom, always_room, bind, bound_addresses
+from braidmq.protocols.refusals import Refusals
 
 _SWEEP_S = 10.0
 _DRAIN_STEP_S = 0.01
@@ -43,6 +44,7 @@ class FramedListener:
         self._connections_max = limits.connections_max
         self._idle_s = limits.idle_s
         self._has_file_room = limits.has_file_room
+        self._refusals = Refusals(_logger, "too many connections")
         self._connections: set[FramedConnection] = set()
         self._servers: list[asyncio.Server] = []
         self._sweep: asyncio.TimerHandle | None = None
@@ -91,6 +93,7 @@ class FramedListener:
             self._sweep.cancel()
         for connection in list(self._connections):
             connection.abort()
+        self._refusals.close()
         await asyncio.sleep(0)
 
     def connections(self) -> Iterator[ClientConnection]:
@@ -112,7 +115,7 @@ class FramedListener:
 
     def opened(self, connection: FramedConnection) -> bool:
         if len(self._connections) >= self._connections_max:
-            _logger.warning("too many connections", see=f"{self.name}.connections_max", open=len(self._connections))
+            self._refusals.note(see=f"{self.name}.connections_max", open=len(self._connections))
             return False
         if not self._has_file_room():
             return False

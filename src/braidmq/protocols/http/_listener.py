@@ -3,9 +3,10 @@
 import asyncio
 import contextlib
 import functools
+import logging
 import socket
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import uvicorn
 from litestar.types import ASGIApp
@@ -13,14 +14,19 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from braidmq.core.connections import ClientConnection
 from braidmq.core.metrics import Metric, MetricKind
+from braidmq.logger import get_logger
 from braidmq.protocols.http._app import build_app
 from braidmq.protocols.http._late import LateApp, LateRoutes
 from braidmq.protocols.http._services import HttpServices
 from braidmq.protocols.http._waiting import PLACES_MAX, WaitingRoom
 from braidmq.protocols.listener import Address, HasFileRoom, always_room, bound_addresses, close_all
+from braidmq.protocols.refusals import CountedWarnings
 
+_SERVER_LOGGER: Final = logging.getLogger("uvicorn.error")
 _KEEP_ALIVE_S = 75
 _CLOSE_TIMEOUT_S = 0.5
+
+_logger = get_logger(__name__)
 
 
 class HttpListener:
@@ -70,6 +76,7 @@ class HttpListener:
         )
         self._server = _Server(config)
         self._serving: asyncio.Task[None] | None = None
+        self._warnings = CountedWarnings(_logger)
 
     def _protocol(self) -> type[H11Protocol]:
         """uvicorn's, with word of clients that have gone, and none taken for whom there is no file. uvicorn's own limit
@@ -93,6 +100,7 @@ class HttpListener:
 
     async def start(self) -> tuple[Address, ...]:
         addresses = bound_addresses(self._sockets)
+        _SERVER_LOGGER.addFilter(self._warnings)
         self._serving = asyncio.create_task(self._server.serve(self._sockets), name="http")
         await self._until_listening(self._serving)
         return addresses
@@ -148,6 +156,8 @@ class HttpListener:
         if self._serving is not None:
             self._serving.cancel()
             await asyncio.wait({self._serving})
+        _SERVER_LOGGER.removeFilter(self._warnings)
+        self._warnings.close()
         close_all(self._sockets)
 
 

@@ -1,7 +1,7 @@
 """What the audit log says of RocketMQ's requests: which names they are about, and what was answered.
 
 Names are in the fields under a few words; two requests that make groups have theirs in the body, where they are found
-by their key alone, because nothing else of a body is anybody's business here.
+by their key alone, because nothing else of a body is anybody's business here. Of settings, it is their names.
 """
 
 import re
@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from braidmq.core.audit import DONE, Auditor, is_change
 from braidmq.protocols.rocketmq._call import Answer, Call
+from braidmq.protocols.rocketmq._config_names import asked_changes
 from braidmq.protocols.rocketmq._operations import operations
 from braidmq.protocols.rocketmq.codec import RequestCode, ResponseCode
 
@@ -25,6 +26,8 @@ _NAME_FIELDS: Final = (
     "brokerName",
 )
 _NAMES_MAX: Final = 50
+_NAME_LENGTH_MAX: Final = 255
+_CONFIG_CODES: Final = (RequestCode.UPDATE_BROKER_CONFIG, RequestCode.UPDATE_NAMESRV_CONFIG)
 _BODY_BYTES_MAX: Final = 64 * 1024
 _NAME_IN_BODY: Final = re.compile(rb'"(?:groupName|topicName)"\s*:\s*"([^"\\]{1,255})"')
 
@@ -51,6 +54,9 @@ def note(auditor: Auditor, address: str, call: Call[Any], answer: Answer) -> Non
 
 
 def _names(call: Call[Any]) -> Iterator[str]:
+    if call.command.code in _CONFIG_CODES:
+        yield from (name[:_NAME_LENGTH_MAX] for name, _ in asked_changes(call.command.body))
+        return
     fields = call.fields
     yield from (fields[name] for name in _NAME_FIELDS if fields.get(name))
     for found in _NAME_IN_BODY.finditer(bytes(call.command.body[:_BODY_BYTES_MAX])):

@@ -10,7 +10,7 @@ _CODES: Final[tuple[tuple[tuple[type[BraidError], ...], ResponseCode], ...]] = (
     ((errors.UnknownGroup,), ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST),
     ((errors.UnknownSubscription,), ResponseCode.SUBSCRIPTION_NOT_EXIST),
     ((errors.InvalidFilter,), ResponseCode.SUBSCRIPTION_PARSE_FAILED),
-    ((errors.NotPermitted,), ResponseCode.NO_PERMISSION),
+    ((errors.NotPermitted, errors.SettingFixed), ResponseCode.NO_PERMISSION),
     (
         (
             errors.MessageTooLarge,
@@ -40,6 +40,7 @@ _CODES: Final[tuple[tuple[tuple[type[BraidError], ...], ResponseCode], ...]] = (
             errors.UnknownPartition,
             errors.InvalidName,
             errors.InvalidSetting,
+            errors.UnknownSetting,
             errors.InvalidPartitions,
             errors.OffsetOutOfRange,
         ),

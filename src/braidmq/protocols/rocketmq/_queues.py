@@ -10,7 +10,6 @@ from braidmq.protocols.rocketmq.codec.bodies import DataVersion
 
 DEFAULT_TOPIC: Final = "TBW102"
 """The name under which clients ask whether topics are made by being used, and how many queues those get."""
-DEFAULT_TOPIC_QUEUES: Final = 8
 TRACE_TOPIC: Final = "RMQ_SYS_TRACE_TOPIC"
 
 READ: Final = 4

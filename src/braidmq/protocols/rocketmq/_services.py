@@ -1,9 +1,11 @@
 """What the handlers of this protocol reach for: the core's services, and who this node is to RocketMQ clients."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import msgspec
+
 from braidmq.core.audit import UNAUDITED, Auditor
+from braidmq.core.central import CentralSettings
 from braidmq.core.counters import Counters
 from braidmq.core.cursors import Cursors
 from braidmq.core.group_offsets import GroupOffsets, ResetBoard
@@ -33,18 +35,16 @@ BROKER_VERSION: Final = 479
 REGION: Final = "DefaultRegion"
 
 
-class BrokerFacts(NamedTuple):
-    """Who this node is, and how it behaves where RocketMQ leaves a choice."""
+class BrokerFacts(msgspec.Struct, kw_only=True):
+    """Who this node is, and how it behaves where RocketMQ leaves a choice. Numbers may change while it runs."""
 
     cluster: str
     broker: str
-    auto_create: bool
+    default_queues: int
+    """The most queues of a topic that is made by being sent to."""
     pull_messages_max: int
     new_group_from_start: bool
     """A group that is new to a partition which still has its first message begins there, as with RocketMQ."""
-
-    settings: Mapping[str, str] = {}
-    """The node's settings as texts, by name; secrets are not among them."""
 
     @property
     def every_message(self) -> str:
@@ -76,4 +76,5 @@ class RocketMQServices(NamedTuple):
     commits: "Commits"
     counters: Counters
     outlet: Outlet
+    settings: CentralSettings
     auditor: Auditor = UNAUDITED

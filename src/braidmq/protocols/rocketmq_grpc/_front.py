@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from braidmq.logger import get_logger
 from braidmq.model.errors import ListenFailed
 from braidmq.protocols.listener import HasFileRoom, always_room
+from braidmq.protocols.refusals import Refusals
 
 if TYPE_CHECKING:
     from braidmq.protocols.rocketmq_grpc._connection import GrpcConnection
@@ -42,6 +43,7 @@ class Front:
         self._tls = tls
         self._connections_max = connections_max
         self._has_file_room = has_file_room
+        self._refusals = Refusals(_logger, "too many connections")
         self._accepting: list[asyncio.Task[None]] = []
         self._sockets: list[socket.socket] = []
         self._serving: set[asyncio.Task[None]] = set()
@@ -62,6 +64,7 @@ class Front:
         self.stop_accepting()
         if self._accepting:
             await asyncio.wait(self._accepting)
+        self._refusals.close()
         for listening in self._sockets:
             listening.close()
         for task in self._serving:
@@ -78,12 +81,18 @@ class Front:
                 _logger.warning("a connection could not be accepted", reason=error.strerror)
                 await asyncio.sleep(AGAIN_S)
                 continue
-            if len(self._serving) >= self._connections_max or not self._has_file_room():
+            if not self._has_room():
                 accepted.close()
                 continue
             task = asyncio.create_task(self._serve(accepted))
             self._serving.add(task)
             task.add_done_callback(self._serving.discard)
+
+    def _has_room(self) -> bool:
+        if len(self._serving) < self._connections_max:
+            return self._has_file_room()
+        self._refusals.note(see="rocketmq_grpc.connections_max", open=len(self._serving))
+        return False
 
     async def _serve(self, accepted: socket.socket) -> None:
         """From the first byte to the last."""

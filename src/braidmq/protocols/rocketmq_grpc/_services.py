@@ -24,7 +24,6 @@ class GrpcFacts(NamedTuple):
     """Who this node is, and how it behaves where the interface leaves a choice."""
 
     broker: str
-    body_bytes_max: int
     new_group_from_start: bool
     auto_create: bool
     """Whether topics are made when somebody asks for their route."""

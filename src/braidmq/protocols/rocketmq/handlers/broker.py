@@ -1,17 +1,14 @@
-"""The broker itself: how it does, and how it is set up.
+"""The broker itself: how it does.
 
-It has no pools of threads, so that nothing waits in their queues; what RocketMQ's tools want to read of those is 0. Its
-settings come from the node's file, environment and flags, and are not changed from afar.
+It has no pools of threads, so that nothing waits in their queues; what RocketMQ's tools want to read of those is 0.
 """
 
 import time
-from collections.abc import Mapping
 from typing import Final
 
 from braidmq.core.access import Action, ResourceKind
 from braidmq.core.counters import MINUTE_MS, SAMPLE_MS, TEN_MINUTES_MS, Sum
 from braidmq.core.lookup import time_at
-from braidmq.model.errors import NotPermitted
 from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._operations import answers
 from braidmq.protocols.rocketmq._services import BROKER_VERSION, RocketMQServices
@@ -142,60 +139,6 @@ def _size(size_bytes: float) -> str:
             return f"{size_bytes:.1f} {unit}"
         size_bytes /= 1024
     return f"{size_bytes:.1f} TiB"
-
-
-# Settings.
-
-
-@answers(RequestCode.GET_BROKER_CONFIG, action=Action.DESCRIBE, resource=ResourceKind.SETTING)
-def broker_config(call: Call[CustomHeader]) -> Answer:
-    """The names that RocketMQ's tools look for, and then the node's own."""
-    facts, broker = call.services.facts, call.connection.broker
-    known = {
-        "brokerName": facts.broker,
-        "brokerClusterName": facts.cluster,
-        "brokerId": "0",
-        "brokerRole": "ASYNC_MASTER",
-        "brokerIP1": broker.host,
-        "listenPort": str(broker.port),
-        "brokerPermission": "6",
-        "autoCreateTopicEnable": str(facts.auto_create).lower(),
-        "autoCreateSubscriptionGroup": "true",
-        "enablePropertyFilter": "true",
-    }
-    version = f'{{"counter":{call.services.catalog.revision},"stateVersion":0,"timestamp":0}}'
-    return Answer(fields={"version": version}, body=_properties(known | dict(facts.settings)))
-
-
-@answers(RequestCode.GET_NAMESRV_CONFIG, action=Action.DESCRIBE, resource=ResourceKind.SETTING)
-def name_server_config(call: Call[CustomHeader]) -> Answer:
-    return Answer(body=_properties({"listenPort": str(call.connection.here.port)} | dict(call.services.facts.settings)))
-
-
-@answers(
-    RequestCode.UPDATE_BROKER_CONFIG,
-    RequestCode.UPDATE_NAMESRV_CONFIG,
-    action=Action.CHANGE,
-    resource=ResourceKind.SETTING,
-)
-def change_config(call: Call[CustomHeader]) -> Answer:
-    """Refused: what is set from afar would be gone with the next start, or contradict the file."""
-    lines = call.command.body.decode(errors="replace").splitlines()
-    names = [line.partition("=")[0].strip() for line in lines if "=" in line and not line.startswith("#")]
-    shown = ", ".join(name[:80] for name in names[:5]) or "nothing"
-    raise NotPermitted(
-        f"{shown} not changed: a node is set up by its file (braid up --config FILE), environment and flags, and"
-        " started again; `braid config reference` lists its settings"
-    )
-
-
-def _properties(table: Mapping[str, str]) -> bytes:
-    """Lines of names and values; what would end a line is written so that it does not."""
-    return "".join(f"{name}={_escaped(value)}\n" for name, value in table.items()).encode()
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
 
 
 # Cleaning up, which happens by itself.

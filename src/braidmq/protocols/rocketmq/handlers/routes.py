@@ -11,7 +11,6 @@ from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._operations import Result, answers
 from braidmq.protocols.rocketmq._queues import (
     DEFAULT_TOPIC,
-    DEFAULT_TOPIC_QUEUES,
     INHERIT,
     READ,
     TRACE_TOPIC,
@@ -50,8 +49,8 @@ def cluster_info(call: Call[GetRouteInfoRequestHeader]) -> Answer:
 def _as_topic(services: RocketMQServices, name: str) -> int | None:
     """How many queues a name has that stands for something else."""
     facts = services.facts
-    if name == DEFAULT_TOPIC and facts.auto_create:
-        return DEFAULT_TOPIC_QUEUES
+    if name == DEFAULT_TOPIC and services.topics.auto_create:
+        return facts.default_queues
     return 1 if name in (facts.cluster, facts.broker, f"{facts.cluster}_REPLY_TOPIC") else None
 
 

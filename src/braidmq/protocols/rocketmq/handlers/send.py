@@ -17,7 +17,7 @@ from braidmq.protocols.rocketmq._call import Answer, Call
 from braidmq.protocols.rocketmq._deferred import may_be_deferred, send_again, send_deferred
 from braidmq.protocols.rocketmq._members import note_asker
 from braidmq.protocols.rocketmq._operations import LATER, Later, Result, answers
-from braidmq.protocols.rocketmq._queues import DEFAULT_TOPIC_QUEUES, TRACE_TOPIC, illegal_queue, made_topic
+from braidmq.protocols.rocketmq._queues import TRACE_TOPIC, illegal_queue, made_topic
 from braidmq.protocols.rocketmq._sending import REPLY_TO_PROPERTY, SendHeader, sent_answer, sent_message
 from braidmq.protocols.rocketmq.codec import RequestCode
 from braidmq.protocols.rocketmq.codec.ids import physical_offset, write_offset_id
@@ -64,9 +64,9 @@ async def _made_topic(call: Call[SendHeader]) -> Topic:
         return await services.retries.retry_topic(name.removeprefix(RETRY_TOPIC_PREFIX))
     if name == TRACE_TOPIC:
         return await made_topic(services, name, 1)
-    if not services.facts.auto_create:
+    if not services.topics.auto_create:
         raise UnknownTopic(f"topic[{name}] not exist, apply first please!")
-    return await made_topic(services, name, max(1, min(header.default_topic_queue_nums, DEFAULT_TOPIC_QUEUES)))
+    return await made_topic(services, name, max(1, min(header.default_topic_queue_nums, services.facts.default_queues)))
 
 
 def _send(call: Call[SendHeader], topic: Topic) -> Result:

@@ -123,7 +123,7 @@ def answered_settings(call: Call, given: Any, group: str | None) -> Any:
         policy.exponential_backoff.initial.CopyFrom(duration(SEND_AGAIN_FIRST_MS))
         policy.exponential_backoff.max.CopyFrom(duration(SEND_AGAIN_MAX_MS))
         policy.exponential_backoff.multiplier = 2
-        settings.publishing.max_body_size = call.services.facts.body_bytes_max
+        settings.publishing.max_body_size = call.services.publisher.limits.body_bytes_max
         settings.publishing.validate_message_type = True
         return settings
     found = group_of(call.services, group)
