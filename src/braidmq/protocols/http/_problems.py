@@ -33,6 +33,7 @@ _STATUS_OF: Mapping[HTTPStatus, tuple[type[BraidError], ...]] = {
         model.UnknownInspection,
         model.UnknownReport,
         model.UnknownSetting,
+        model.UnknownCredential,
     ),
     HTTPStatus.CONFLICT: (
         model.AlreadyExists,
@@ -82,6 +83,7 @@ _STATUS_OF: Mapping[HTTPStatus, tuple[type[BraidError], ...]] = {
     ),
     HTTPStatus.TOO_MANY_REQUESTS: (
         model.TooManyReceivers,
+        model.QuotaExceeded,
         model.GroupFull,
         model.TooManyListeners,
         model.TooManyLiteTopics,
