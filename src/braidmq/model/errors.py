@@ -630,13 +630,6 @@ class InvalidQuota(BraidError):
     code = "invalid_quota"
 
 
-class QuotaExceeded(BraidError):
-    """The throttling quota has been exceeded."""
-
-    code = "quota_exceeded"
-    retriable = True
-
-
 class InvalidCredential(BraidError):
     """This cannot be kept as what a user proves a password by."""
 

@@ -216,16 +216,16 @@ class Catalog:
         return await self._change(partial(_changes.delete_setting, name=name, expected_revision=expected_revision))
 
     async def revise_quota(self, holder: Holder, limits: Mapping[str, float | None]) -> Quota | None:
-        """Set these limits of a holder, and take away those that are None; what the holder has then. Raises InvalidName
-        for one that cannot be kept."""
+        """Set these limits of a holder, and take away those that are None; what the holder has then. Raises
+        InvalidQuota for one that cannot be kept."""
         _checks.check_holder(holder)
         return await self._change(partial(_changes.revise_quota, holder=holder, limits=dict(limits)))
 
     async def revise_credentials(
         self, user: str, *, put: Sequence[ScramCredential] = (), delete: Sequence[ScramMechanism] = ()
     ) -> None:
-        """Keep and forget credentials of one user, all or none. Raises InvalidName, InvalidSetting, UnknownCredential
-        for one to delete that is not there."""
+        """Keep and forget credentials of one user, all or none. Raises InvalidCredential, UnknownCredential for
+        one to delete that is not there."""
         _checks.check_credential_user(user)
         for credential in put:
             _checks.check_credential(credential)

@@ -13,7 +13,7 @@ from braidmq.model import (
     check_topic_name,
 )
 from braidmq.model.credentials import ScramCredential
-from braidmq.model.errors import InvalidName, InvalidPartitions, InvalidSetting
+from braidmq.model.errors import InvalidCredential, InvalidName, InvalidPartitions, InvalidQuota, InvalidSetting
 from braidmq.model.group_settings import check_lite_settings, retry_steps_ms
 from braidmq.model.limits import Holder
 from braidmq.model.share_settings import DELIVERIES, SHARE_SETTINGS, check_share_settings
@@ -75,23 +75,33 @@ def check_setting(setting: Setting) -> None:
 
 
 def check_holder(holder: Holder) -> None:
+    """Raises InvalidQuota."""
     for part in holder:
-        _check_key("a name that a quota is for", part)
+        if (wrong := _wrong_key("a name that a quota is for", part)) is not None:
+            raise InvalidQuota(wrong)
 
 
 def check_credential_user(user: str) -> None:
-    _check_key("a user's name", user)
+    """Raises InvalidCredential."""
+    if (wrong := _wrong_key("a user's name", user)) is not None:
+        raise InvalidCredential(wrong)
 
 
 def check_credential(credential: ScramCredential) -> None:
+    """Raises InvalidCredential."""
     if len(credential.salt) > SALT_BYTES_MAX:
-        raise InvalidSetting(f"a salt has at most {SALT_BYTES_MAX:,} bytes, this one has {len(credential.salt):,}")
+        raise InvalidCredential(f"a salt has at most {SALT_BYTES_MAX:,} bytes, this one has {len(credential.salt):,}")
 
 
-def _check_key(what: str, text: str) -> None:
+def _wrong_key(what: str, text: str) -> str | None:
+    """Why this cannot be a part of what a row is found by."""
     if len(text) > HOLDER_LENGTH_MAX:
-        raise InvalidName(f"{what} has less than {HOLDER_LENGTH_MAX} characters, this has {len(text):,}")
-    _check_text(what, text)
+        return f"{what} has less than {HOLDER_LENGTH_MAX} characters, this has {len(text):,}"
+    try:
+        _check_text(what, text)
+    except InvalidSetting as error:
+        return error.message
+    return None
 
 
 def _check_settings(settings: Mapping[str, str]) -> None:

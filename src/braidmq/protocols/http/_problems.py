@@ -83,7 +83,6 @@ _STATUS_OF: Mapping[HTTPStatus, tuple[type[BraidError], ...]] = {
     ),
     HTTPStatus.TOO_MANY_REQUESTS: (
         model.TooManyReceivers,
-        model.QuotaExceeded,
         model.GroupFull,
         model.TooManyListeners,
         model.TooManyLiteTopics,
