@@ -81,8 +81,8 @@ class Connection(FramedConnection):
         self._begun_produce = False
         self._quotas = home.quotas
         self._waiting_bytes_max = _WAITING_BYTES_MAX
-        """Next to nothing while the connection rests: others need the memory. As long as nothing waits, it is read from,
-        so that a client that ends is noticed."""
+        """Next to nothing while the connection rests: others need the memory. As long as nothing waits, it is read
+        from, so that a client that ends is noticed."""
         self._rest: Later | None = None
         """What stands in the line of answers while the connection rests, so that nothing is begun."""
         self._rests_until = 0.0
