@@ -21,7 +21,7 @@ from running_node import RunningNode, WaitFor
 
 SUITE = "kafka-python==3.0.12"
 VERSIONS = ("0.10.2.2", "0.11.0.3", "2.6.3", "4.2.0")
-VERSIONS_BETWEEN = ("1.1.1", "2.0.1", "3.9.0", "4.0.0")
+VERSIONS_BETWEEN = ("0.10.0.1", "0.10.1.1", "1.1.1", "2.0.1", "3.9.0", "4.0.0")
 FILES = [f"test/integration/test_{part}_integration.py" for part in ("producer", "consumer", "admin")]
 RUN_LIMIT_S = 400
 SERVICE = '''"""The sdist leaves this module out; an external broker needs no more of it."""

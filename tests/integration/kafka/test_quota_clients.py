@@ -21,8 +21,8 @@ from kafka_support import bootstrap, topic_of
 RATE = 500_000
 BURST = 10 * RATE
 """What passes at once."""
-MORE = 1_500_000
-"""What passes after that, and takes three seconds."""
+MORE = 1_000_000
+"""What passes after that, and takes two seconds."""
 PIECE = 50_000
 COUNT = (BURST + MORE) // PIECE
 CLIENT = Holder(client=named("limited"))

@@ -154,6 +154,15 @@ async def test_without_quotas_nothing_is_asked_or_kept(quotas: Quotas) -> None:
     assert quotas.on is True
 
 
+async def test_whom_no_quota_covers_is_told_as_soon_as_that_changes(quotas: Quotas) -> None:
+    await quotas.revise(Holder(client=named("c")), {Limit.CONSUMED_BYTES: 1})
+    assert [quotas.covers("u", client) for client in ("c", "d")] == [True, False]
+    before = quotas.revision
+    await quotas.revise(Holder(client=OTHERS), {Limit.BUSY_PERCENT: 1})
+    assert quotas.revision > before
+    assert quotas.covers("u", "d")
+
+
 async def test_a_share_of_time_is_waited_for_a_second_at_most(quotas: Quotas) -> None:
     await quotas.revise(Holder(client=OTHERS), {Limit.BUSY_PERCENT: 0.5})
     assert quotas.use(Limit.BUSY_PERCENT, "u", "c", 100) == 1000

@@ -37,6 +37,8 @@ class Quotas:
     def __init__(self, catalog: Catalog, clock: Clock, accounts: Accounts | None = None) -> None:
         self.on = False
         """Whether there is any quota that a request may come under."""
+        self.revision = 0
+        """Grows with every change."""
         self._catalog = catalog
         self._clock = clock
         self._accounts = Accounts() if accounts is None else accounts
@@ -55,6 +57,10 @@ class Quotas:
             self._unsubscribe()
 
     # What is used.
+
+    def covers(self, user: str, client: str) -> bool:
+        """Whether there is a quota for requests of this client; what is told holds as long as `revision` does."""
+        return any(self._find(limit, user, client) is not None for limit in self._rates)
 
     def use(self, limit: Limit, user: str, client: str, amount: float) -> float:
         """Something was used; for how many milliseconds this client is to wait with its next request."""
@@ -145,6 +151,7 @@ class Quotas:
         if change.new is not None:
             self._put(change.new)
         self.on = any(self._rates.values())
+        self.revision += 1
 
     def _put(self, quota: Quota) -> None:
         for limit, value in _known(quota):

@@ -63,6 +63,7 @@ class Connection(FramedConnection):
         "_begun",
         "_begun_produce",
         "_client",
+        "_limited",
         "_quotas",
         "_rest",
         "_rests_until",
@@ -80,6 +81,8 @@ class Connection(FramedConnection):
         self._begun: deque[_Begun] = deque()
         self._begun_produce = False
         self._quotas = home.quotas
+        self._limited = (-1, b"", False)
+        """The quotas' revision, the client id as it was sent, and whether there is a quota for it."""
         self._waiting_bytes_max = _WAITING_BYTES_MAX
         """Next to nothing while the connection rests: others need the memory. As long as nothing waits, it is read
         from, so that a client that ends is noticed."""
@@ -146,20 +149,39 @@ class Connection(FramedConnection):
     def _begin_now(self, frame: bytes) -> bool:
         """Whether the request is still under way."""
         try:
-            if self._quotas.on:
-                return self._begin_reckoned(frame)
-            if frame[:2] == _PRODUCE and (later := begin_plain(frame, self._client, self._home.services)) is not None:
-                self._home.requests[_PRODUCE_KEY] += 1
-                self._await(None, later, frame)
-                return True
+            if self._quotas.on and self._is_limited(frame):
+                reckoning = Reckoning(self._quotas, self._client, len(frame), self._rest_for)
+            else:
+                reckoning = None
+                if frame[:2] == _PRODUCE:
+                    later = begin_plain(frame, self._client, self._home.services)
+                    if later is not None:
+                        self._home.requests[_PRODUCE_KEY] += 1
+                        self._await(None, later, frame)
+                        return True
             header, request = decode_request(frame)
-            result = self._asked(header, request)
+            operation = operations.get(header.request_api_key)
+            if operation is None or not _within(operation.handler.versions, header.request_api_version):
+                raise MalformedRequest(
+                    f"API {header.request_api_key} version {header.request_api_version} is not answered here"
+                )
+            self._home.requests[header.request_api_key] += 1
+            self._client.id = header.client_id or ""
+            if reckoning is not None:
+                reckoning.bound(header, request)
+            result = operation.handler.answer(Call(header, request, self._client, self._home.services))
+            if header.request_api_key in self._home.audited:
+                result = self._noted(header, request, result)
         except MalformedRequest as error:
             self._answer_unreadable(frame, error)
             return False
         except Exception as error:  # a fault of ours: this client is told by the closed connection, others go on
             self._fail(error)
             return False
+        if reckoning is not None:
+            self._await(header, reckoning.answer, frame)
+            reckoning.follow(result)
+            return True
         if result is None or isinstance(result, ApiMessage):
             self._answer(header, result)
             return False
@@ -170,30 +192,6 @@ class Connection(FramedConnection):
             later.follow(asyncio.ensure_future(result, loop=self._loop))
         self._await(header, later, frame)
         return True
-
-    def _begin_reckoned(self, frame: bytes) -> bool:
-        """As `_begin_now`, while there are quotas. Raises as handlers do, and before anything is under way."""
-        reckoning = Reckoning(self._quotas, self._client, len(frame), self._rest_for)
-        header, request = decode_request(frame)
-        reckoning.bound(header, request)
-        result = self._asked(header, request)
-        self._await(header, reckoning.answer, frame)
-        reckoning.follow(result)
-        return True
-
-    def _asked(self, header: RequestHeader, request: ApiMessage) -> Response | Later | Awaitable[Response]:
-        """What the handler returns. Raises MalformedRequest where there is none."""
-        operation = operations.get(header.request_api_key)
-        if operation is None or not _within(operation.handler.versions, header.request_api_version):
-            raise MalformedRequest(
-                f"API {header.request_api_key} version {header.request_api_version} is not answered here"
-            )
-        self._home.requests[header.request_api_key] += 1
-        self._client.id = header.client_id or ""
-        result = operation.handler.answer(Call(header, request, self._client, self._home.services))
-        if header.request_api_key in self._home.audited:
-            return self._noted(header, request, result)
-        return result
 
     def _await(self, header: RequestHeader | None, later: Later, frame: bytes) -> None:
         self._begun_produce = frame[:2] == _PRODUCE
@@ -233,7 +231,16 @@ class Connection(FramedConnection):
             _logger.error("kafka request failed", client=self._client.host, exc_info=error)
         self._transport.abort()
 
-    # Rests.
+    # Quotas.
+
+    def _is_limited(self, frame: bytes) -> bool:
+        """Whether there is a quota for who sent this: the others go the shorter way. Clients keep their id."""
+        client_id = frame[10 : 10 + max(int.from_bytes(frame[8:10], "big", signed=True), 0)]
+        revision, known_id, is_limited = self._limited
+        if revision != self._quotas.revision or client_id != known_id:
+            is_limited = self._quotas.covers(self._client.user, client_id.decode(errors="replace"))
+            self._limited = (self._quotas.revision, client_id, is_limited)
+        return is_limited
 
     def _rest_for(self, wait_ms: float) -> None:
         """Begin nothing more for so long, and read no further; what was begun is answered."""
