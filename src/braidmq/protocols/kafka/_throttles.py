@@ -49,12 +49,13 @@ class Reckoning:
         """The answer as a frame, with the time to rest in it."""
 
     def bound(self, header: RequestHeader, request: Any) -> None:
-        """Ask for no more than may be used at once."""
+        """Ask for no more than may be used at once, and wait for no more."""
         self._header = header
         if header.request_api_key in _FETCHES:
             at_once = self._quotas.at_once(Limit.CONSUMED_BYTES, self._client.user, header.client_id or "")
             if at_once is not None:
                 request.max_bytes = int(min(request.max_bytes, max(at_once, 1)))
+                request.min_bytes = min(request.min_bytes, request.max_bytes)
 
     def follow(self, result: Response | Later | Awaitable[Response]) -> None:
         """Take what the handler returned. Raises nothing: what went wrong is what the answer fails with."""
