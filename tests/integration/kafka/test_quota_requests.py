@@ -456,6 +456,17 @@ async def test_a_node_stops_without_waiting_for_those_who_rest(node: Node, clien
     assert await client.is_closed()
 
 
+async def test_whoever_gives_another_name_on_the_same_connection_has_the_quota_of_that_name(
+    node: Node, client: RawClient
+) -> None:
+    await node.quotas.revise(Holder(client=named("limited")), {Limit.PUBLISHED_BYTES: 100_000})
+    for client_id, size in (("raw", 2_000_000), ("limited", 500_000), ("other", 2_000_000), ("limited", 700_000)):
+        client.send(produce(size), 9, client_id)
+        _, response = await client.receive(ApiKey.PRODUCE, 9)
+        is_last = size == 700_000
+        assert (response.throttle_time_ms > 0) is is_last, (client_id, size)
+
+
 # Partitions that are changed
 
 
