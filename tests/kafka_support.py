@@ -23,10 +23,10 @@ class RawClient:
         self._writer = writer
         self._sent = 0
 
-    def send(self, request: ApiMessage, version: int) -> None:
+    def send(self, request: ApiMessage, version: int, client_id: str = "raw") -> None:
         self._sent += 1
         header = RequestHeader(
-            request_api_key=request.API_KEY, request_api_version=version, correlation_id=self._sent, client_id="raw"
+            request_api_key=request.API_KEY, request_api_version=version, correlation_id=self._sent, client_id=client_id
         )
         self._writer.write(encode_request(header, request))
 

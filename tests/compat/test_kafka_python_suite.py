@@ -1,4 +1,4 @@
-"""kafka-python's own integration tests, out of its sdist, swept over the protocol versions of brokers since 0.10.
+"""kafka-python's own integration tests, out of its sdist, swept over the protocol versions of brokers since 0.10.0.
 
 `KAFKA_VERSION` pins what the client believes the broker to be, so each run holds other versions of the requests to
 account. What must pass is listed in allowed/kafka-python.txt; the list only grows. FINDINGS.md says why others fail.
@@ -21,7 +21,7 @@ from running_node import RunningNode, WaitFor
 
 SUITE = "kafka-python==3.0.12"
 VERSIONS = ("0.10.2.2", "0.11.0.3", "2.6.3", "4.2.0")
-VERSIONS_BETWEEN = ("1.1.1", "2.0.1", "3.9.0", "4.0.0")
+VERSIONS_BETWEEN = ("0.10.0.1", "0.10.1.1", "1.1.1", "2.0.1", "3.9.0", "4.0.0")
 FILES = [f"test/integration/test_{part}_integration.py" for part in ("producer", "consumer", "admin")]
 RUN_LIMIT_S = 400
 SERVICE = '''"""The sdist leaves this module out; an external broker needs no more of it."""
@@ -42,6 +42,19 @@ class SpawnedService:
     pass
 '''
 
+TOPICS = '''
+
+
+def _make_topic(self, topic_name, num_partitions, replication_factor):
+    """Topics of brokers before 0.10.1 are made by a tool that writes to ZooKeeper; an external broker has none."""
+    topics = {topic_name: {"num_partitions": num_partitions, "replication_factor": replication_factor}}
+    with KafkaAdminClient(**self._enrich_client_params({})) as admin:
+        admin.create_topics(topics)
+
+
+KafkaFixture._create_topic_via_cli = _make_topic
+'''
+
 
 def allowed(version: str) -> set[str]:
     lines = (Path(__file__).parent / "allowed" / "kafka-python.txt").read_text().splitlines()
@@ -57,6 +70,8 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root,) = folder.glob("kafka_python-*/")
     (root / "test" / "__init__.py").touch()
     (root / "test" / "service.py").write_text(SERVICE)
+    with (root / "test" / "integration" / "fixtures.py").open("a") as fixtures:
+        fixtures.write(TOPICS)
     return root
 
 

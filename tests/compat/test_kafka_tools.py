@@ -112,13 +112,54 @@ def test_a_node_shows_its_settings_and_what_it_has_none_of(tool: Tool) -> None:
     assert "log.retention.ms=259200000 sensitive=false synonyms={DEFAULT_CONFIG:log.retention.ms=259200000}" in node
     for kind in ("users", "clients", "groups", "client-metrics"):
         tool(CONFIGS, "--describe", "--entity-type", kind)
-    with pytest.raises(AssertionError, match="holds no quotas"):
-        tool(
-            CONFIGS, "--alter", "--entity-type", "clients", "--entity-name", "c",
-            "--add-config", "producer_byte_rate=1000",
-        )  # fmt: skip
     with pytest.raises(AssertionError, match="no accounts"):
         tool("org.apache.kafka.tools.AclCommand", "--list")
+
+
+def test_quotas_and_credentials_are_set_shown_and_removed(tool: Tool) -> None:
+    user = ("--entity-type", "users", "--entity-name", "u")
+    pair = (*user, "--entity-type", "clients", "--entity-default")
+    addresses = ("--entity-type", "ips", "--entity-default")
+    scram = "SCRAM-SHA-256=[iterations=8192,password=secret]"
+    assert "Completed updating config" in tool(CONFIGS, *user, "--alter", "--add-config", scram)
+    tool(CONFIGS, *user, "--alter", "--add-config", "request_percentage=200.5,controller_mutation_rate=0.5")
+    tool(CONFIGS, *pair, "--alter", "--add-config", "producer_byte_rate=1024,consumer_byte_rate=2048")
+    tool(CONFIGS, *addresses, "--alter", "--add-config", "connection_creation_rate=70000")
+    shown = tool(CONFIGS, *user, "--describe")
+    assert "SCRAM credential configs for user-principal 'u' are SCRAM-SHA-256=iterations=8192" in shown
+    assert "request_percentage=200.5" in shown
+    assert "controller_mutation_rate=0.5" in shown
+    shown = tool(CONFIGS, *pair, "--describe")
+    assert "Quota configs for user-principal 'u', the default client-id are" in shown
+    assert "consumer_byte_rate=2048.0" in shown
+    shown = tool(CONFIGS, *addresses, "--describe")
+    assert "Quota configs for the default ip are connection_creation_rate=70000.0" in shown
+    tool(CONFIGS, *user, "--alter", "--delete-config", "request_percentage")
+    tool(CONFIGS, *user, "--alter", "--delete-config", "SCRAM-SHA-256")
+    tool(CONFIGS, *addresses, "--alter", "--delete-config", "connection_creation_rate")
+    shown = tool(CONFIGS, "--entity-type", "users", "--describe")
+    assert "controller_mutation_rate=0.5" in shown
+    assert "request_percentage" not in shown
+    assert "SCRAM" not in shown
+    with pytest.raises(AssertionError, match="producer_byte_rate must be greater than 0"):
+        tool(CONFIGS, *pair, "--alter", "--add-config", "producer_byte_rate=-1")
+
+
+def test_a_quota_slows_the_perf_test_down_to_its_rate(tool: Tool, broker: RunningNode) -> None:
+    entity = ("--entity-type", "clients", "--entity-name", "tools-slow")
+    tool(CONFIGS, *entity, "--alter", "--add-config", "producer_byte_rate=100000")
+    # Ten seconds of the quota pass at once, the other 400 kB take four.
+    out = tool(
+        PRODUCE, "--topic", "tools-slow", "--num-records", "14000", "--record-size", "100", "--throughput", "-1",
+        "--producer-props", f"bootstrap.servers={broker.bootstrap}", "client.id=tools-slow", "acks=1",
+        "--print-metrics", bootstrap=False,
+    )  # fmt: skip
+    throttled = re.search(r"produce-throttle-time-max:.*: ([0-9.]+)", out)
+    assert throttled is not None
+    assert float(throttled[1]) > 0
+    rate = re.search(r"14000 records sent, ([0-9.]+) records/sec", out)
+    assert rate is not None
+    assert 1000 < float(rate[1]) < 14000 / 3
 
 
 def test_partitions_are_where_they_are(tool: Tool, filled: str, tmp_path: Path) -> None:

@@ -624,6 +624,30 @@ class UnknownSetting(BraidError):
     fix = "Look up the setting's name in the list of settings."
 
 
+class InvalidQuota(BraidError):
+    """There is no such quota, or it cannot have this value."""
+
+    code = "invalid_quota"
+
+
+class InvalidCredential(BraidError):
+    """This cannot be kept as what a user proves a password by."""
+
+    code = "invalid_credential"
+
+
+class UnknownMechanism(InvalidCredential):
+    """There is no such way to prove a password."""
+
+    code = "unknown_mechanism"
+
+
+class UnknownCredential(BraidError):
+    """There is no such credential."""
+
+    code = "unknown_credential"
+
+
 class SettingFixed(BraidError):
     """The setting cannot be changed while nodes run."""
 

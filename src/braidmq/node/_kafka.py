@@ -33,6 +33,8 @@ def _services(node: "Node") -> KafkaServices:
         transactions=node.transactions,
         tally=Inlet(KAFKA, node.counters, node.usage),
         outlet=Outlet(KAFKA, node.counters, node.usage),
+        quotas=node.quotas,
+        credentials=node.credentials,
         facts=NodeFacts(
             listeners=",".join(f"PLAINTEXT://{each.listen}" for each in kafka.listen),
             advertised_listeners=",".join(f"PLAINTEXT://{each.advertised or each.listen}" for each in kafka.listen),

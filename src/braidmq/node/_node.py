@@ -20,6 +20,7 @@ from braidmq.core.admission import Admissions
 from braidmq.core.central import central_values
 from braidmq.core.connections import Connections
 from braidmq.core.counters import Counters
+from braidmq.core.credentials import Credentials
 from braidmq.core.cursors import SECRET_BYTES, CursorLimits, Cursors
 from braidmq.core.deferral import Rows
 from braidmq.core.delivery import Delivery
@@ -36,6 +37,7 @@ from braidmq.core.publish import Publisher, PublishLimits
 from braidmq.core.pull import Puller
 from braidmq.core.query import IndexLimits, Query
 from braidmq.core.questions import Questions
+from braidmq.core.quotas import Quotas
 from braidmq.core.retry import DeadLetters, Retries
 from braidmq.core.telemetry import Inlet, LagSampler, Overheard, Telemetry, Usage
 from braidmq.core.timers import Timers
@@ -103,6 +105,8 @@ class Node:
     members: Members
     questions: Questions
     presence: Presence
+    quotas: Quotas
+    credentials: Credentials
     counters: Counters
     retries: Retries
     dead_letters: DeadLetters
@@ -285,6 +289,11 @@ class Node:
         self.questions = Questions(self.members)
         self.presence = Presence(self.catalog, clock, self.settings.node.name)
         self._metric_sources.append(self.members.metrics)
+        self.credentials = Credentials(self.catalog)
+        self.quotas = Quotas(self.catalog, clock)
+        self.quotas.open()
+        self._open.callback(self.quotas.close)
+        self._metric_sources.append(self.quotas.metrics)
 
     async def _start_query(self) -> None:
         """Before anything is appended: by the log's ends the index sees whether messages were lost with the power."""

@@ -8,7 +8,7 @@ memory never goes back.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar, cast
 from uuid import UUID, uuid4
@@ -24,7 +24,9 @@ from braidmq.model import (
     Topic,
     TopicKind,
 )
+from braidmq.model.credentials import ScramCredential, ScramMechanism
 from braidmq.model.errors import InstanceInUse, StoreFailed
+from braidmq.model.limits import Holder, Quota
 from braidmq.store import _changes, _checks
 from braidmq.store._database import Work
 from braidmq.store._journal import CHANNEL, Changed, read_since, read_snapshot
@@ -110,6 +112,15 @@ class Catalog:
 
     def settings(self) -> list[Setting]:
         return list(self._memory.things[Kind.SETTING].values())
+
+    def quotas(self) -> list[Quota]:
+        return list(self._memory.things[Kind.QUOTA].values())
+
+    def scram_credential(self, user: str, mechanism: ScramMechanism) -> ScramCredential | None:
+        return cast("ScramCredential | None", self._memory.things[Kind.SCRAM_CREDENTIAL].get((user, mechanism.value)))
+
+    def scram_credentials(self) -> list[ScramCredential]:
+        return list(self._memory.things[Kind.SCRAM_CREDENTIAL].values())
 
     # Changes
 
@@ -214,6 +225,22 @@ class Catalog:
     async def unset_setting(self, name: str, *, expected_revision: int | None = None) -> bool:
         """Whether it was set. Raises ChangedMeanwhile, as above."""
         return await self._change(partial(_changes.delete_setting, name=name, expected_revision=expected_revision))
+
+    async def revise_quota(self, holder: Holder, limits: Mapping[str, float | None]) -> Quota | None:
+        """Set these limits of a holder, and take away those that are None; what the holder has then. Raises
+        InvalidQuota for one that cannot be kept."""
+        _checks.check_holder(holder)
+        return await self._change(partial(_changes.revise_quota, holder=holder, limits=dict(limits)))
+
+    async def revise_credentials(
+        self, user: str, *, put: Sequence[ScramCredential] = (), delete: Sequence[ScramMechanism] = ()
+    ) -> None:
+        """Keep and forget credentials of one user, all or none. Raises InvalidCredential, UnknownCredential for
+        one to delete that is not there."""
+        _checks.check_credential_user(user)
+        for credential in put:
+            _checks.check_credential(credential)
+        await self._change(partial(_changes.revise_credentials, user=user, put=put, delete=delete))
 
     # Hearing of changes
 

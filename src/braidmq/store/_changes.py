@@ -5,7 +5,7 @@ whichever nodes change the catalog at the same time. The constraints of the tabl
 defence, not the way errors are found.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 from uuid import UUID
 
@@ -13,16 +13,19 @@ import msgspec
 import sqlalchemy as sa
 
 from braidmq.model import PARTITION_NUMBER_MAX, Group, Instance, Subscription, Topic
+from braidmq.model.credentials import ScramCredential, ScramMechanism
 from braidmq.model.errors import (
     AlreadyExists,
     ChangedMeanwhile,
     InstanceInUse,
     InvalidName,
     InvalidPartitions,
+    UnknownCredential,
     UnknownGroup,
     UnknownInstance,
     UnknownTopic,
 )
+from braidmq.model.limits import Holder, Quota
 from braidmq.store import _tables as tables
 from braidmq.store._checks import check_topic
 from braidmq.store._journal import Changed, Entry, lock_catalog, record_deleted, record_saved
@@ -148,6 +151,34 @@ def delete_setting(connection: sa.Connection, name: str, expected_revision: int 
     _check_revision(connection, name, expected_revision)
     present = read_thing(connection, Kind.SETTING, (name,))
     return Changed(False, ()) if present is None else Changed(True, [_delete(connection, present)])
+
+
+def revise_quota(
+    connection: sa.Connection, holder: Holder, limits: Mapping[str, float | None]
+) -> Changed[Quota | None]:
+    """Set these limits, and take away those that are None; a quota without limits is gone."""
+    lock_catalog(connection)
+    present = cast("Quota | None", read_thing(connection, Kind.QUOTA, tuple(holder)))
+    before = {} if present is None else present.limits
+    after = {name: value for name, value in {**before, **limits}.items() if value is not None}
+    if after == before:
+        return Changed(present, ())
+    if present is not None and not after:
+        return Changed(None, [_delete(connection, present)])
+    quota = Quota(user=holder.user, client=holder.client, host=holder.host, limits=after)
+    return Changed(quota, [_save(connection, quota)])
+
+
+def revise_credentials(
+    connection: sa.Connection, user: str, put: Sequence[ScramCredential], delete: Sequence[ScramMechanism]
+) -> Changed[None]:
+    """All of one user's, or nothing."""
+    lock_catalog(connection)
+    doomed = [read_thing(connection, Kind.SCRAM_CREDENTIAL, (user, mechanism.value)) for mechanism in delete]
+    if None in doomed:
+        raise UnknownCredential(f"the user {user!r} has no such credential that could be deleted")
+    deleted = [_delete(connection, thing) for thing in doomed if thing is not None]
+    return Changed(None, [*deleted, *(_save(connection, credential) for credential in put)])
 
 
 def _check_revision(connection: sa.Connection, name: str, expected: int | None) -> None:

@@ -12,13 +12,18 @@ from braidmq.model import (
     check_instance_name,
     check_topic_name,
 )
-from braidmq.model.errors import InvalidName, InvalidPartitions, InvalidSetting
+from braidmq.model.credentials import ScramCredential
+from braidmq.model.errors import InvalidCredential, InvalidName, InvalidPartitions, InvalidQuota, InvalidSetting
 from braidmq.model.group_settings import check_lite_settings, retry_steps_ms
+from braidmq.model.limits import Holder
 from braidmq.model.share_settings import DELIVERIES, SHARE_SETTINGS, check_share_settings
 from braidmq.store._things import Setting
 
 SETTING_NAME_LENGTH_MAX = 255
 EVENT_CODE_LENGTH_MAX = 64
+HOLDER_LENGTH_MAX = 256
+"""PostgreSQL finds rows only by what is not too long: these are a part of keys."""
+SALT_BYTES_MAX = 1024
 TEXT_LENGTH_MAX = 65_536
 ATTEMPTS_MAX = 2**31 - 1
 RETENTION_MAX = 2**63 - 1
@@ -67,6 +72,36 @@ def check_subscription(subscription: Subscription) -> None:
 def check_setting(setting: Setting) -> None:
     _check_settings({setting.name: setting.value})
     _check_text("the name of who changes a setting", setting.changed_by)
+
+
+def check_holder(holder: Holder) -> None:
+    """Raises InvalidQuota."""
+    for part in holder:
+        if (wrong := _wrong_key("a name that a quota is for", part)) is not None:
+            raise InvalidQuota(wrong)
+
+
+def check_credential_user(user: str) -> None:
+    """Raises InvalidCredential."""
+    if (wrong := _wrong_key("a user's name", user)) is not None:
+        raise InvalidCredential(wrong)
+
+
+def check_credential(credential: ScramCredential) -> None:
+    """Raises InvalidCredential."""
+    if len(credential.salt) > SALT_BYTES_MAX:
+        raise InvalidCredential(f"a salt has at most {SALT_BYTES_MAX:,} bytes, this one has {len(credential.salt):,}")
+
+
+def _wrong_key(what: str, text: str) -> str | None:
+    """Why this cannot be a part of what a row is found by."""
+    if len(text) > HOLDER_LENGTH_MAX:
+        return f"{what} has less than {HOLDER_LENGTH_MAX} characters, this has {len(text):,}"
+    try:
+        _check_text(what, text)
+    except InvalidSetting as error:
+        return error.message
+    return None
 
 
 def _check_settings(settings: Mapping[str, str]) -> None:

@@ -12,6 +12,8 @@ from typing import Any, cast
 import msgspec
 
 from braidmq.model import Group, Instance, Partition, Subscription, Topic
+from braidmq.model.credentials import ScramCredential
+from braidmq.model.limits import Quota
 from braidmq.store._journal import Entry, Snapshot
 from braidmq.store._things import Key, Kind, Setting, Thing, key_of
 
@@ -50,7 +52,27 @@ class SettingChanged(msgspec.Struct, frozen=True):
     new: Setting | None
 
 
-Change = InstanceChanged | TopicChanged | GroupChanged | SubscriptionChanged | SettingChanged
+class QuotaChanged(msgspec.Struct, frozen=True):
+    revision: int
+    old: Quota | None
+    new: Quota | None
+
+
+class ScramCredentialChanged(msgspec.Struct, frozen=True):
+    revision: int
+    old: ScramCredential | None
+    new: ScramCredential | None
+
+
+Change = (
+    InstanceChanged
+    | TopicChanged
+    | GroupChanged
+    | SubscriptionChanged
+    | SettingChanged
+    | QuotaChanged
+    | ScramCredentialChanged
+)
 
 _CHANGES: dict[Kind, Any] = {
     Kind.INSTANCE: InstanceChanged,
@@ -58,6 +80,8 @@ _CHANGES: dict[Kind, Any] = {
     Kind.GROUP: GroupChanged,
     Kind.SUBSCRIPTION: SubscriptionChanged,
     Kind.SETTING: SettingChanged,
+    Kind.QUOTA: QuotaChanged,
+    Kind.SCRAM_CREDENTIAL: ScramCredentialChanged,
 }
 
 

@@ -14,7 +14,7 @@ from braidmq.logger import get_logger
 from braidmq.model.errors import StoreFailed
 from braidmq.store import _tables
 
-SCHEMA_REVISION = "0009"
+SCHEMA_REVISION = "0010"
 """The newest migration. Revisions are numbers of four digits, so that they compare as texts."""
 
 _MIGRATIONS = "braidmq.store:migrations"

@@ -107,6 +107,28 @@ settings = sa.Table(
     sa.Column("changed_ms", sa.BigInteger, nullable=False),
 )
 
+# What clients are limited to. Each of the three parts is empty, or `*` for all who have none of their own, or `=NAME`.
+quotas = sa.Table(
+    "quotas",
+    metadata,
+    sa.Column("user", sa.Text, primary_key=True),
+    sa.Column("client", sa.Text, primary_key=True),
+    sa.Column("host", sa.Text, primary_key=True),
+    # Numbers, by the names of what they limit.
+    sa.Column("limits", sa.JSON, nullable=False),
+)
+
+scram_credentials = sa.Table(
+    "scram_credentials",
+    metadata,
+    sa.Column("user", sa.Text, primary_key=True),
+    sa.Column("mechanism", sa.Text, primary_key=True),
+    sa.Column("iterations", sa.Integer, nullable=False),
+    sa.Column("salt", sa.LargeBinary, nullable=False),
+    sa.Column("stored_key", sa.LargeBinary, nullable=False),
+    sa.Column("server_key", sa.LargeBinary, nullable=False),
+)
+
 transactions = sa.Table(
     "transactions",
     metadata,

@@ -10,6 +10,8 @@ import msgspec
 import sqlalchemy as sa
 
 from braidmq.model import FilterKind, Group, Instance, Subscription, Topic, TopicKind
+from braidmq.model.credentials import ScramCredential, ScramMechanism
+from braidmq.model.limits import Quota
 from braidmq.store import _tables as tables
 
 
@@ -24,7 +26,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     changed_ms: int
 
 
-Thing = Instance | Topic | Group | Subscription | Setting
+Thing = Instance | Topic | Group | Subscription | Setting | Quota | ScramCredential
 Key = tuple[Any, ...]
 
 
@@ -36,6 +38,8 @@ class Kind(enum.StrEnum):
     GROUP = "group"
     SUBSCRIPTION = "subscription"
     SETTING = "setting"
+    QUOTA = "quota"
+    SCRAM_CREDENTIAL = "scram_credential"
 
 
 TABLES: dict[Kind, sa.Table] = {
@@ -44,6 +48,8 @@ TABLES: dict[Kind, sa.Table] = {
     Kind.GROUP: tables.groups,
     Kind.SUBSCRIPTION: tables.subscriptions,
     Kind.SETTING: tables.settings,
+    Kind.QUOTA: tables.quotas,
+    Kind.SCRAM_CREDENTIAL: tables.scram_credentials,
 }
 
 KEYS: dict[Kind, tuple[sa.Column[Any], ...]] = {
@@ -52,6 +58,8 @@ KEYS: dict[Kind, tuple[sa.Column[Any], ...]] = {
     Kind.GROUP: (tables.groups.c.instance, tables.groups.c.name),
     Kind.SUBSCRIPTION: tuple(tables.subscriptions.primary_key.columns),
     Kind.SETTING: (tables.settings.c.name,),
+    Kind.QUOTA: (tables.quotas.c.user, tables.quotas.c.client, tables.quotas.c.host),
+    Kind.SCRAM_CREDENTIAL: (tables.scram_credentials.c.user, tables.scram_credentials.c.mechanism),
 }
 
 
@@ -68,6 +76,10 @@ def key_of(thing: Thing) -> tuple[Kind, Key]:
             return Kind.SUBSCRIPTION, (thing.instance, thing.group, thing.topic, thing.event_code)
         case Setting():
             return Kind.SETTING, (thing.name,)
+        case Quota():
+            return Kind.QUOTA, tuple(thing.holder)
+        case ScramCredential():
+            return Kind.SCRAM_CREDENTIAL, (thing.user, thing.mechanism.value)
 
 
 def matches(kind: Kind, key: Key) -> sa.ColumnElement[bool]:
@@ -90,6 +102,10 @@ def read_things(connection: sa.Connection, kind: Kind, key: Key = ()) -> Sequenc
             return [_subscription(row) for row in rows]
         case Kind.SETTING:
             return [Setting(**row._mapping) for row in rows]
+        case Kind.QUOTA:
+            return [Quota(**row._mapping) for row in rows]
+        case Kind.SCRAM_CREDENTIAL:
+            return [_scram_credential(row) for row in rows]
 
 
 def read_thing(connection: sa.Connection, kind: Kind, key: Key) -> Thing | None:
@@ -144,4 +160,15 @@ def _subscription(row: sa.Row[Any]) -> Subscription:
         event_code=row.event_code,
         filter_kind=FilterKind(row.filter_kind),
         expression=row.expression,
+    )
+
+
+def _scram_credential(row: sa.Row[Any]) -> ScramCredential:
+    return ScramCredential(
+        user=row.user,
+        mechanism=ScramMechanism(row.mechanism),
+        iterations=row.iterations,
+        salt=bytes(row.salt),
+        stored_key=bytes(row.stored_key),
+        server_key=bytes(row.server_key),
     )

@@ -8,17 +8,13 @@ import pytest
 from braidmq.model import Message
 from braidmq.node import Node
 from braidmq.protocols.kafka.codec import ApiKey, ErrorCode
-from braidmq.protocols.kafka.codec.messages.alter_client_quotas import AlterClientQuotasRequest
 from braidmq.protocols.kafka.codec.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
-from braidmq.protocols.kafka.codec.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from braidmq.protocols.kafka.codec.messages.create_acls import CreateAclsRequest
 from braidmq.protocols.kafka.codec.messages.delete_acls import DeleteAclsRequest
 from braidmq.protocols.kafka.codec.messages.describe_acls import DescribeAclsRequest
-from braidmq.protocols.kafka.codec.messages.describe_client_quotas import DescribeClientQuotasRequest
 from braidmq.protocols.kafka.codec.messages.describe_cluster import DescribeClusterRequest
 from braidmq.protocols.kafka.codec.messages.describe_log_dirs import DescribeLogDirsRequest
 from braidmq.protocols.kafka.codec.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
-from braidmq.protocols.kafka.codec.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from braidmq.protocols.kafka.codec.messages.elect_leaders import ElectLeadersRequest
 from braidmq.protocols.kafka.codec.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from braidmq.protocols.kafka.codec.messages.sasl_authenticate import SaslAuthenticateRequest
@@ -192,46 +188,6 @@ async def test_permissions_are_not_given(client: RawClient, version: int) -> Non
 async def test_permissions_are_not_taken(client: RawClient, version: int) -> None:
     response = await client.ask(DeleteAclsRequest(filters=[DeleteAclsRequest.DeleteAclsFilter()]), version)
     assert [each.error_code for each in response.filter_results] == [ErrorCode.SECURITY_DISABLED]
-
-
-@every_version(ApiKey.DESCRIBE_CLIENT_QUOTAS)
-async def test_there_are_no_quotas(client: RawClient, version: int) -> None:
-    response = await client.ask(DescribeClientQuotasRequest(), version)
-    assert (response.error_code, response.entries) == (0, [])
-
-
-@every_version(ApiKey.ALTER_CLIENT_QUOTAS)
-async def test_quotas_cannot_be_set(client: RawClient, version: int) -> None:
-    entity = AlterClientQuotasRequest.EntityData(entity_type="client-id", entity_name=None)
-    response = await client.ask(
-        AlterClientQuotasRequest(entries=[AlterClientQuotasRequest.EntryData(entity=[entity])]), version
-    )
-    (entry,) = response.entries
-    assert entry.error_code == ErrorCode.INVALID_REQUEST
-    assert "quotas" in entry.error_message
-    assert [(each.entity_type, each.entity_name) for each in entry.entity] == [("client-id", None)]
-
-
-@every_version(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS)
-async def test_nobody_has_credentials(client: RawClient, version: int) -> None:
-    everybody = await client.ask(DescribeUserScramCredentialsRequest(users=None), version)
-    assert (everybody.error_code, everybody.results) == (0, [])
-    users = [DescribeUserScramCredentialsRequest.UserName(name="u")]
-    (result,) = (await client.ask(DescribeUserScramCredentialsRequest(users=users), version)).results
-    assert (result.user, result.error_code) == ("u", ErrorCode.RESOURCE_NOT_FOUND)
-
-
-@every_version(ApiKey.ALTER_USER_SCRAM_CREDENTIALS)
-async def test_nobody_gets_credentials(client: RawClient, version: int) -> None:
-    request = AlterUserScramCredentialsRequest(
-        deletions=[AlterUserScramCredentialsRequest.ScramCredentialDeletion(name="u", mechanism=1)],
-        upsertions=[
-            AlterUserScramCredentialsRequest.ScramCredentialUpsertion(name=name, mechanism=1) for name in ("v", "u")
-        ],
-    )
-    response = await client.ask(request, version)
-    refused = ErrorCode.SECURITY_DISABLED
-    assert [(each.user, each.error_code) for each in response.results] == [("u", refused), ("v", refused)]
 
 
 @every_version(ApiKey.SASL_HANDSHAKE)

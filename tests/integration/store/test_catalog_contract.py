@@ -20,22 +20,29 @@ from braidmq.model import (
     Topic,
     TopicKind,
 )
+from braidmq.model.credentials import ScramCredential, ScramMechanism
 from braidmq.model.errors import (
     AlreadyExists,
     BraidError,
     InstanceInUse,
+    InvalidCredential,
     InvalidName,
     InvalidPartitions,
+    InvalidQuota,
     InvalidSetting,
+    UnknownCredential,
     UnknownGroup,
     UnknownInstance,
     UnknownTopic,
 )
+from braidmq.model.limits import OTHERS, Holder, Quota, named
 from braidmq.store import (
     Catalog,
     Change,
     GroupChanged,
     InstanceChanged,
+    QuotaChanged,
+    ScramCredentialChanged,
     Setting,
     SettingChanged,
     Store,
@@ -358,6 +365,63 @@ async def test_several_settings_are_set_all_or_none(catalog: Catalog, store: Sto
         await catalog.set_settings({"a": "9", "b": "nul \0"}, changed_by="bob")
     assert [each.value for each in catalog.settings()] == ["1", "2"]
     assert await reopened_like(catalog, store)
+
+
+def credential(mechanism: ScramMechanism = ScramMechanism.SHA_256, iterations: int = 4096) -> ScramCredential:
+    return ScramCredential(
+        user="ann", mechanism=mechanism, iterations=iterations, salt=b"\x00salt", stored_key=b"\xff", server_key=b"\x01"
+    )
+
+
+async def test_a_quota_gains_and_loses_limits_and_is_gone_with_the_last(catalog: Catalog, store: Store) -> None:
+    holder = Holder(user=named("*"), client=OTHERS)
+    quota = await catalog.revise_quota(holder, {"a": 0.1, "b": 2.0**63})
+    assert quota == Quota(user="=*", client="*", limits={"a": 0.1, "b": 2.0**63})
+    for other in (Holder(user=OTHERS, client=OTHERS), Holder(host=named("127.0.0.1"))):
+        await catalog.revise_quota(other, {"a": 1.0})
+    assert len(catalog.quotas()) == 3
+    revision = catalog.revision
+    assert await catalog.revise_quota(holder, {"a": 0.1, "c": None}) == quota
+    assert catalog.revision == revision
+    assert await catalog.revise_quota(holder, {"a": None}) == Quota(user="=*", client="*", limits={"b": 2.0**63})
+    assert await reopened_like(catalog, store)
+    assert await catalog.revise_quota(holder, {"b": None}) is None
+    assert await catalog.revise_quota(holder, {"b": None}) is None
+    assert len(catalog.quotas()) == 2
+    assert await reopened_like(catalog, store)
+    for wrong in ("x" * 256, "x\0"):
+        with pytest.raises(InvalidQuota):
+            await catalog.revise_quota(Holder(user=named(wrong)), {"a": 1.0})
+
+
+async def test_credentials_of_a_user_are_kept_and_forgotten_together(catalog: Catalog, store: Store) -> None:
+    await catalog.revise_credentials("ann", put=[credential(), credential(ScramMechanism.SHA_512)])
+    assert catalog.scram_credential("ann", ScramMechanism.SHA_256) == credential()
+    assert len(catalog.scram_credentials()) == 2
+    newer = credential(iterations=8192)
+    await catalog.revise_credentials("ann", put=[newer], delete=[ScramMechanism.SHA_512])
+    assert catalog.scram_credentials() == [newer]
+    assert await reopened_like(catalog, store)
+    with pytest.raises(UnknownCredential, match="'ann'"):
+        await catalog.revise_credentials("ann", put=[credential()], delete=[ScramMechanism.SHA_512])
+    assert catalog.scram_credentials() == [newer]
+    with pytest.raises(InvalidCredential):
+        await catalog.revise_credentials("x" * 257)
+    with pytest.raises(InvalidCredential):
+        await catalog.revise_credentials("ann", put=[msgspec.structs.replace(newer, salt=bytes(1025))])
+
+
+async def test_quotas_and_credentials_of_another_node_are_heard_of(
+    catalog: Catalog, changes: list[Change], database_url: str
+) -> None:
+    other_store = await Store.open(database_url)
+    other = await Catalog.open(other_store)
+    quota = await other.revise_quota(Holder(user=OTHERS), {"a": 1.0})
+    await other.revise_credentials("ann", put=[credential()])
+    await catalog.set_setting("a", "b", changed_by="ann")
+    await other_store.close()
+    assert changes[:2] == [QuotaChanged(1, None, quota), ScramCredentialChanged(2, None, credential())]
+    assert catalog.quotas() == [quota]
 
 
 async def test_every_change_is_told_once_with_old_and_new(catalog: Catalog, changes: list[Change]) -> None:

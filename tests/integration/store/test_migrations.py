@@ -37,6 +37,8 @@ MEANINGFUL: dict[str, dict[str, object]] = {
     "topics": {"kind": "fifo", "retention_ms": 60_000, "retention_bytes": -1, "deleting": False},
     "partitions": {"index": 0},
     "groups": {"attempts_max": 4},
+    "quotas": {"limits": {"published_bytes_per_s": 1024.0}},
+    "scram_credentials": {"mechanism": "SCRAM-SHA-256"},
     "subscriptions": {"filter_kind": "all", "expression": "a || b", "event_code": ""},
 }
 VALUES: dict[type, object] = {

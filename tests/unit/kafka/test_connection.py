@@ -4,10 +4,12 @@ import asyncio
 import random
 import struct
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from braidmq.core.quotas import Quotas
 from braidmq.protocols.framed import RequestMemory
 from braidmq.protocols.kafka._connection import Connection
 from braidmq.protocols.kafka._services import KafkaServices
@@ -26,6 +28,7 @@ class Home:
 
     def __init__(self, buffer_bytes_max: int = 8 * MIB) -> None:
         self.services = cast("KafkaServices", None)
+        self.quotas = cast("Quotas", SimpleNamespace(on=False))
         self.audited: frozenset[int] = frozenset()
         self.memory = RequestMemory(buffer_bytes_max)
         self.requests: Counter[int] = Counter()

@@ -24,6 +24,7 @@ from braidmq.model.errors import (
     UnknownGroup,
     UnknownInstance,
 )
+from braidmq.model.limits import OTHERS, UNNAMED, Holder
 from braidmq.store import Catalog, Change, Store
 from braidmq.store._journal import read_since, read_snapshot
 from braidmq.store._memory import Memory
@@ -46,6 +47,7 @@ class CatalogMachine(RuleBasedStateMachine):
         self.groups: dict[tuple[str, str], Group] = {}
         self.subscriptions: set[tuple[str, str, str]] = set()
         self.settings: dict[str, str] = {}
+        self.quotas: dict[Holder, dict[str, float]] = {}
         self.next_number = 0
         self.open()
         self.follower = Memory(self.run(self.store.read, read_snapshot))
@@ -189,6 +191,20 @@ class CatalogMachine(RuleBasedStateMachine):
     def unset_setting(self, name: str) -> None:
         assert self.run(self.catalog.unset_setting, name) == (self.settings.pop(name, None) is not None)
 
+    @rule(
+        user=st.sampled_from([UNNAMED, OTHERS, "=u"]),
+        client=st.sampled_from([UNNAMED, OTHERS, "=u"]),
+        limits=st.dictionaries(st.sampled_from("ab"), st.none() | st.floats(0.5, 2.0), max_size=2),
+    )
+    def revise_quota(self, user: str, client: str, limits: dict[str, float | None]) -> None:
+        holder = Holder(user, client)
+        after = {name: value for name, value in {**self.quotas.get(holder, {}), **limits}.items() if value is not None}
+        quota = self.run(self.catalog.revise_quota, holder, limits)
+        assert ({} if quota is None else quota.limits) == after
+        self.quotas.pop(holder, None)
+        if after:
+            self.quotas[holder] = after
+
     @rule()
     def restart(self) -> None:
         self.runner.run(self.store.close())
@@ -211,6 +227,7 @@ class CatalogMachine(RuleBasedStateMachine):
         assert {each.name for each in catalog.instances()} == self.instances
         assert {(each.instance, each.name): each for each in catalog.groups()} == self.groups
         assert {each.name: each.value for each in catalog.settings()} == self.settings
+        assert {each.holder: each.limits for each in catalog.quotas()} == self.quotas
         found = [each for instance in self.instances for each in catalog.subscriptions(instance)]
         assert {(each.instance, each.group, each.topic) for each in found} == self.subscriptions
         assert len(found) == len(self.subscriptions)

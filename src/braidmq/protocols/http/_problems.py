@@ -33,6 +33,7 @@ _STATUS_OF: Mapping[HTTPStatus, tuple[type[BraidError], ...]] = {
         model.UnknownInspection,
         model.UnknownReport,
         model.UnknownSetting,
+        model.UnknownCredential,
     ),
     HTTPStatus.CONFLICT: (
         model.AlreadyExists,

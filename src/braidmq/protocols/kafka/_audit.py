@@ -12,7 +12,18 @@ from braidmq.protocols.kafka._operations import operations
 from braidmq.protocols.kafka.codec import ApiKey, ErrorCode, RequestHeader
 
 _NAMES_MAX: Final = 50
-_LISTS: Final = ("topics", "topic_names", "groups_names", "resources", "responses", "results", "partitions")
+_LISTS: Final = (
+    "topics",
+    "topic_names",
+    "groups_names",
+    "resources",
+    "responses",
+    "results",
+    "partitions",
+    "entries",
+    "deletions",
+    "upsertions",
+)
 _NAME_FIELDS: Final = ("name", "resource_name", "topic_name", "topic", "group_id")
 
 
@@ -46,10 +57,16 @@ def _names(request: Any) -> Iterator[str]:
         for item in getattr(request, field, None) or ():
             if isinstance(item, str):
                 yield item
+            elif (entity := getattr(item, "entity", None)) is not None:
+                yield " ".join(f"{each.entity_type}={_entity_name(each.entity_name)}" for each in entity)
             else:
                 yield from (
                     found for name in _NAME_FIELDS if isinstance(found := getattr(item, name, None), str) and found
                 )
+
+
+def _entity_name(name: str | None) -> str:
+    return "<default>" if name is None else name
 
 
 def _codes(answer: Any) -> Iterator[int]:

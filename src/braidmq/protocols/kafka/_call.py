@@ -2,6 +2,7 @@
 
 from typing import Final, Generic, TypeVar
 
+from braidmq.protocols.kafka._accounts import ANONYMOUS
 from braidmq.protocols.kafka._bound import BoundTo
 from braidmq.protocols.kafka._services import KafkaServices
 from braidmq.protocols.kafka.codec import ApiMessage, RequestHeader
@@ -16,7 +17,7 @@ UNKNOWN: Final = "unknown"
 class Client:
     """Who is at the other end of a connection, as far as it told us, and where it finds us."""
 
-    __slots__ = ("advertised", "bound", "host", "id", "software_name", "software_version")
+    __slots__ = ("advertised", "bound", "host", "id", "software_name", "software_version", "user")
 
     def __init__(self, host: str, advertised: Address) -> None:
         self.host = host
@@ -27,6 +28,8 @@ class Client:
         """The name that its last request gave."""
         self.bound: BoundTo = set()
         """What ends with this connection."""
+        self.user = ANONYMOUS
+        """Who is logged in."""
         self.software_name = UNKNOWN
         self.software_version = UNKNOWN
 

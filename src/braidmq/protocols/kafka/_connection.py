@@ -10,6 +10,7 @@ from collections import Counter, deque
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, NamedTuple, Protocol
 
+from braidmq.core.quotas import Quotas
 from braidmq.logger import get_logger
 from braidmq.model.errors import MalformedRequest
 from braidmq.protocols.framed import FramedConnection
@@ -21,6 +22,7 @@ from braidmq.protocols.kafka._later import Later
 from braidmq.protocols.kafka._operations import Response, operations
 from braidmq.protocols.kafka._plain_produces import begin_plain
 from braidmq.protocols.kafka._services import KafkaServices
+from braidmq.protocols.kafka._throttles import Reckoning
 from braidmq.protocols.kafka.codec import (
     ApiKey,
     ApiMessage,
@@ -47,6 +49,7 @@ class Home(FramedHome, Protocol):
     """What a connection needs of its listener."""
 
     services: KafkaServices
+    quotas: Quotas
     requests: Counter[int]
     """How many there were, by API key."""
     audited: frozenset[int]
@@ -56,7 +59,18 @@ class Home(FramedHome, Protocol):
 class Connection(FramedConnection):
     """Made by the listener for each client."""
 
-    __slots__ = ("_begun", "_begun_produce", "_client", "_waiting", "_waiting_bytes")
+    __slots__ = (
+        "_begun",
+        "_begun_produce",
+        "_client",
+        "_limited",
+        "_quotas",
+        "_rest",
+        "_rests_until",
+        "_waiting",
+        "_waiting_bytes",
+        "_waiting_bytes_max",
+    )
 
     _home: Home
 
@@ -66,6 +80,15 @@ class Connection(FramedConnection):
         self._waiting_bytes = 0
         self._begun: deque[_Begun] = deque()
         self._begun_produce = False
+        self._quotas = home.quotas
+        self._limited = (-1, b"", False)
+        """The quotas' revision, the client id as it was sent, and whether there is a quota for it."""
+        self._waiting_bytes_max = _WAITING_BYTES_MAX
+        """Next to nothing while the connection rests: others need the memory. As long as nothing waits, it is read
+        from, so that a client that ends is noticed."""
+        self._rest: Later | None = None
+        """What stands in the line of answers while the connection rests, so that nothing is begun."""
+        self._rests_until = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -86,7 +109,7 @@ class Connection(FramedConnection):
     def _is_busy(self) -> bool:
         return (
             len(self._waiting) >= _WAITING_MAX
-            or self._waiting_bytes >= _WAITING_BYTES_MAX
+            or self._waiting_bytes >= self._waiting_bytes_max
             or len(self._begun) >= _WAITING_MAX
         )
 
@@ -95,7 +118,7 @@ class Connection(FramedConnection):
 
     @property
     def is_idle(self) -> bool:
-        return not self._begun and not self._waiting
+        return not self._waiting and (not self._begun or (self._rest is not None and len(self._begun) == 1))
 
     @property
     def client(self) -> tuple[str, str]:
@@ -126,10 +149,16 @@ class Connection(FramedConnection):
     def _begin_now(self, frame: bytes) -> bool:
         """Whether the request is still under way."""
         try:
-            if frame[:2] == _PRODUCE and (later := begin_plain(frame, self._client, self._home.services)) is not None:
-                self._home.requests[_PRODUCE_KEY] += 1
-                self._await(None, later, frame)
-                return True
+            if self._quotas.on and self._is_limited(frame):
+                reckoning = Reckoning(self._quotas, self._client, len(frame), self._rest_for)
+            else:
+                reckoning = None
+                if frame[:2] == _PRODUCE:
+                    later = begin_plain(frame, self._client, self._home.services)
+                    if later is not None:
+                        self._home.requests[_PRODUCE_KEY] += 1
+                        self._await(None, later, frame)
+                        return True
             header, request = decode_request(frame)
             operation = operations.get(header.request_api_key)
             if operation is None or not _within(operation.handler.versions, header.request_api_version):
@@ -138,6 +167,8 @@ class Connection(FramedConnection):
                 )
             self._home.requests[header.request_api_key] += 1
             self._client.id = header.client_id or ""
+            if reckoning is not None:
+                reckoning.bound(header, request)
             result = operation.handler.answer(Call(header, request, self._client, self._home.services))
             if header.request_api_key in self._home.audited:
                 result = self._noted(header, request, result)
@@ -147,6 +178,10 @@ class Connection(FramedConnection):
         except Exception as error:  # a fault of ours: this client is told by the closed connection, others go on
             self._fail(error)
             return False
+        if reckoning is not None:
+            self._await(header, reckoning.answer, frame)
+            reckoning.follow(result)
+            return True
         if result is None or isinstance(result, ApiMessage):
             self._answer(header, result)
             return False
@@ -195,6 +230,47 @@ class Connection(FramedConnection):
         if not isinstance(error, asyncio.CancelledError):
             _logger.error("kafka request failed", client=self._client.host, exc_info=error)
         self._transport.abort()
+
+    # Quotas.
+
+    def _is_limited(self, frame: bytes) -> bool:
+        """Whether there is a quota for who sent this: the others go the shorter way. Clients keep their id."""
+        client_id = frame[10 : 10 + max(int.from_bytes(frame[8:10], "big", signed=True), 0)]
+        revision, known_id, is_limited = self._limited
+        if revision != self._quotas.revision or client_id != known_id:
+            is_limited = self._quotas.covers(self._client.user, client_id.decode(errors="replace"))
+            self._limited = (self._quotas.revision, client_id, is_limited)
+        return is_limited
+
+    def _rest_for(self, wait_ms: float) -> None:
+        """Begin nothing more for so long, and read no further; what was begun is answered."""
+        if self._transport.is_closing():
+            return
+        until = self._loop.time() + wait_ms / 1000
+        if self._rest is None:
+            self._rest = Later()
+            self._rest.when_done = self._answer_begun
+            self._begun.append(_Begun(None, self._rest, 0))
+            self._begun_produce = False
+        elif until <= self._rests_until:
+            return
+        else:
+            self._rest.on_lost()
+        self._rests_until = until
+        self._rest.on_lost = self._loop.call_at(until, self._end_rest).cancel
+        self._waiting_bytes_max = 1
+        self._regulate()
+
+    def _end_rest(self) -> None:
+        rest, self._rest = self._rest, None
+        self._waiting_bytes_max = _WAITING_BYTES_MAX
+        if rest is not None:
+            rest.tell(b"")
+
+    def turn_away(self, wait_ms: float) -> None:
+        """Hear nothing of this client, and close the connection after a while."""
+        self._loop.call_soon(self._rest_for, 2 * wait_ms)
+        self._loop.call_later(wait_ms / 1000, self._transport.close)
 
     # Answers.
 

@@ -18,6 +18,13 @@ class InvalidResource(BraidError):
     code = "invalid_resource"
 
 
+class QuotaExceeded(BraidError):
+    """A quota is used up, and clients of this kind are refused then."""
+
+    code = "quota_exceeded"
+    retriable = True
+
+
 _CODES: Mapping[type[BraidError], ErrorCode] = {
     errors.InvalidName: ErrorCode.INVALID_TOPIC_EXCEPTION,
     errors.InvalidFilter: ErrorCode.INVALID_TOPIC_EXCEPTION,
@@ -71,6 +78,11 @@ _CODES: Mapping[type[BraidError], ErrorCode] = {
     errors.MetadataTooLarge: ErrorCode.OFFSET_METADATA_TOO_LARGE,
     errors.HandleExpired: ErrorCode.INVALID_RECORD_STATE,
     errors.InvalidHandle: ErrorCode.INVALID_RECORD_STATE,
+    errors.InvalidQuota: ErrorCode.INVALID_REQUEST,
+    errors.UnknownMechanism: ErrorCode.UNSUPPORTED_SASL_MECHANISM,
+    errors.InvalidCredential: ErrorCode.UNACCEPTABLE_CREDENTIAL,
+    errors.UnknownCredential: ErrorCode.RESOURCE_NOT_FOUND,
+    QuotaExceeded: ErrorCode.THROTTLING_QUOTA_EXCEEDED,
     errors.TooManyReceivers: ErrorCode.SHARE_SESSION_LIMIT_REACHED,
 }
 

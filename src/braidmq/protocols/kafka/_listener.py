@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
 from braidmq.core.metrics import Metric, MetricKind
-from braidmq.protocols.framed import FramedLimits, FramedListener
+from braidmq.protocols.framed import FramedConnection, FramedLimits, FramedListener
 from braidmq.protocols.kafka import _audit
 from braidmq.protocols.kafka._connection import Connection
 from braidmq.protocols.kafka._services import KafkaServices
@@ -25,11 +25,21 @@ class KafkaListener(FramedListener):
     ) -> None:
         super().__init__(endpoints, limits)
         self.services = services
+        self.quotas = services.quotas
         self.requests: Counter[int] = Counter()
         self.audited = _audit.changing()
 
     def _connect(self, advertise: Callable[[Address], Address]) -> Connection:
         return Connection(self, advertise)
+
+    def opened(self, connection: FramedConnection) -> bool:
+        """Who connects too often is let in, told nothing, and let go after a moment, as Kafka does."""
+        if not super().opened(connection):
+            return False
+        wait_ms = self.quotas.connect(connection.peer.host)
+        if wait_ms and isinstance(connection, Connection):
+            connection.turn_away(wait_ms)
+        return True
 
     def metrics(self) -> Iterator[Metric]:
         """Who is connected, and what they ask."""

@@ -5,8 +5,10 @@ from typing import NamedTuple
 from braidmq.core.admission import Admissions
 from braidmq.core.audit import UNAUDITED, Auditor
 from braidmq.core.counters import Tally
+from braidmq.core.credentials import Credentials
 from braidmq.core.cursors import Cursors
 from braidmq.core.groups import Groups
+from braidmq.core.quotas import Quotas
 from braidmq.core.telemetry import Outlet
 from braidmq.core.topics import Topics
 from braidmq.core.transactions import Transactions
@@ -46,5 +48,7 @@ class KafkaServices(NamedTuple):
     transactions: Transactions
     tally: Tally
     outlet: Outlet
+    quotas: Quotas
+    credentials: Credentials
     facts: NodeFacts
     auditor: Auditor = UNAUDITED

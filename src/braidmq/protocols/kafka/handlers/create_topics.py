@@ -12,6 +12,7 @@ from braidmq.core.access import Action, ResourceKind
 from braidmq.model import BraidError, Topic
 from braidmq.model.errors import InvalidAssignment, InvalidFilter, InvalidSetting
 from braidmq.protocols.kafka._call import Call
+from braidmq.protocols.kafka._changed_partitions import ChangedPartitions
 from braidmq.protocols.kafka._configs import topic_config
 from braidmq.protocols.kafka._deadline import finished_within
 from braidmq.protocols.kafka._errors import InvalidResource, error_code
@@ -22,6 +23,8 @@ from braidmq.protocols.kafka._services import KafkaServices
 from braidmq.protocols.kafka.codec import NO_UUID, ApiKey, ErrorCode
 from braidmq.protocols.kafka.codec.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 
+_REFUSED_MIN_VERSION = 6
+
 _Asked = CreateTopicsRequest.CreatableTopic
 _Result = CreateTopicsResponse.CreatableTopicResult
 
@@ -31,16 +34,17 @@ async def create_topics(call: Call[CreateTopicsRequest]) -> CreateTopicsResponse
     asked = call.request.topics
     repeated = {name for name, count in Counter(topic.name for topic in asked).items() if count > 1}
     wanted = [topic for topic in asked if topic.name not in repeated]
-    results = await finished_within(call.request.timeout_ms, [_create(call, topic) for topic in wanted])
+    changed = ChangedPartitions(call, strict_since=_REFUSED_MIN_VERSION)
+    results = await finished_within(call.request.timeout_ms, [_create(call, topic, changed) for topic in wanted])
     refused = [_failed(name, ErrorCode.INVALID_REQUEST, "Duplicate topic name.") for name in sorted(repeated)]
     made = [
         result or _failed(topic.name, ErrorCode.REQUEST_TIMED_OUT, "the topic is still being made")
         for topic, result in zip(wanted, results, strict=True)
     ]
-    return CreateTopicsResponse(topics=[*refused, *made])
+    return CreateTopicsResponse(throttle_time_ms=changed.wait_ms, topics=[*refused, *made])
 
 
-async def _create(call: Call[CreateTopicsRequest], asked: _Asked) -> _Result:
+async def _create(call: Call[CreateTopicsRequest], asked: _Asked, changed: ChangedPartitions) -> _Result:
     topics = call.services.topics
     try:
         _check_name(asked.name)
@@ -48,6 +52,9 @@ async def _create(call: Call[CreateTopicsRequest], asked: _Asked) -> _Result:
         settings = _settings(asked)
         if call.request.validate_only:
             return _made(call.services, topics.plan(asked.name, partitions=partitions, settings=settings))
+        if call.services.quotas.on:
+            topics.plan(asked.name, partitions=partitions, settings=settings)  # what cannot be made does not count
+            changed.take(partitions)
         return _made(call.services, await topics.create(asked.name, partitions=partitions, settings=settings))
     except BraidError as error:
         return _failed(asked.name, error_code(error), error.message)

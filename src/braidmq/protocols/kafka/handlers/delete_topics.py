@@ -9,6 +9,7 @@ from collections import Counter
 from braidmq.core.access import Action, ResourceKind
 from braidmq.model import RESERVED_TOPIC_NAMES, BraidError, Topic
 from braidmq.protocols.kafka._call import Call
+from braidmq.protocols.kafka._changed_partitions import ChangedPartitions
 from braidmq.protocols.kafka._deadline import finished_within
 from braidmq.protocols.kafka._errors import error_code
 from braidmq.protocols.kafka._operations import answers
@@ -17,6 +18,7 @@ from braidmq.protocols.kafka.codec import NO_UUID, ApiKey, ErrorCode, Uuid
 from braidmq.protocols.kafka.codec.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 
 _IDS_MIN_VERSION = 6
+_REFUSED_MIN_VERSION = 5
 
 _Asked = DeleteTopicsRequest.DeleteTopicState
 _Result = DeleteTopicsResponse.DeletableTopicResult
@@ -29,10 +31,12 @@ async def delete_topics(call: Call[DeleteTopicsRequest]) -> DeleteTopicsResponse
     found = [_find(call, each) for each in asked]
     counts = Counter(each.id for each in found if isinstance(each, Topic))
     doomed = [each for each in found if isinstance(each, Topic) and counts[each.id] == 1]
-    results = await finished_within(request.timeout_ms, [_delete(call, topic) for topic in doomed])
+    changed = ChangedPartitions(call, strict_since=_REFUSED_MIN_VERSION)
+    results = await finished_within(request.timeout_ms, [_delete(call, topic, changed) for topic in doomed])
     fates = {topic.id: result or _late(topic) for topic, result in zip(doomed, results, strict=True)}
     return DeleteTopicsResponse(
-        responses=[fates.get(each.id) or _repeated(each) if isinstance(each, Topic) else each for each in found]
+        throttle_time_ms=changed.wait_ms,
+        responses=[fates.get(each.id) or _repeated(each) if isinstance(each, Topic) else each for each in found],
     )
 
 
@@ -51,8 +55,9 @@ def _find(call: Call[DeleteTopicsRequest], asked: _Asked) -> Topic | _Result:
         return _failed(asked.name, asked.topic_id, code, error.message)
 
 
-async def _delete(call: Call[DeleteTopicsRequest], topic: Topic) -> _Result:
+async def _delete(call: Call[DeleteTopicsRequest], topic: Topic, changed: ChangedPartitions) -> _Result:
     try:
+        changed.take(len(topic.partition_numbers))
         await call.services.topics.delete(topic)
     except BraidError as error:
         return _failed(topic.name, topic.id.bytes, error_code(error), error.message)
