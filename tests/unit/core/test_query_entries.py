@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from braidmq.core.query._ranges import OpenRange, batch_entries
+from braidmq.core.query._ranges import OpenRange, batch_entries, stretch_entries
 from braidmq.model import ID_HEADER, KEYS_HEADER
 from braidmq.records import Batch, Codec, Record, build_batch, parse_batch, read_records, with_append_time
 
@@ -87,3 +87,59 @@ def test_a_broken_batch_does_no_harm(at: int, byte: int) -> None:
 def test_a_batch_that_claims_another_number_of_records_is_left_to_the_general_way(count: int) -> None:
     batch = batch_of([(5, b"key", b"x", [])])._replace(record_count=count)
     assert batch_entries(batch, 0, 0, 1 << 40) is None
+
+
+@given(
+    batches=st.lists(st.tuples(RECORDS, st.sampled_from(["plain", "append time", "packed"])), min_size=1, max_size=6),
+    begin=st.integers(95, 120),
+    until=st.integers(98, 130),
+    records_max=st.sampled_from([3, 1000]),
+    entries_max=st.sampled_from([0, 5, 12, 1000]),
+)
+def test_batches_behind_each_other_leave_what_each_leaves(
+    batches: list[tuple[list[tuple[int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]], str]],
+    begin: int,
+    until: int,
+    records_max: int,
+    entries_max: int,
+) -> None:
+    made: list[Batch] = []
+    base_offset = 100
+    for parts, kind in batches:
+        records = [Record(base_offset + at, *each) for at, each in enumerate(parts)]
+        batch = build_batch(records, codec=Codec.GZIP if kind == "packed" else Codec.NONE)
+        made.append(with_append_time(batch, 77) if kind == "append time" else batch)
+        base_offset += len(parts) + 1  # as compaction leaves them
+    data = b"".join(bytes(batch.data) for batch in made)
+    stretch = stretch_entries(data, FIRST, begin, until, records_max=records_max, entries_max=entries_max)
+    if made[0].codec is not Codec.NONE or made[0].base_offset >= until or made[0].record_count > records_max:
+        assert stretch is None
+        return
+    assert stretch is not None
+    at_once, one_by_one = OpenRange(FIRST), OpenRange(FIRST)
+    at_once.add_entries(stretch.made)
+    size_bytes, records, end = 0, 0, begin
+    for batch in made:
+        alone = batch_entries(batch, FIRST, begin, until)
+        if alone is None or batch.base_offset >= until or batch.record_count > records_max:
+            break
+        if size_bytes and len(one_by_one.entries) >= 12 * entries_max:
+            break
+        one_by_one.add_entries(alone)
+        size_bytes += len(batch.data)
+        records += alone.records
+        end = min(batch.last_offset + 1, until)
+    assert (stretch.size_bytes, stretch.made.records, stretch.end) == (size_bytes, records, end)
+    assert at_once.entries == one_by_one.entries
+    assert (at_once.earliest_ms, at_once.latest_ms) == (one_by_one.earliest_ms, one_by_one.latest_ms)
+
+
+@given(at=st.integers(0, 250), byte=st.integers(0, 255))
+def test_a_broken_stretch_does_no_harm(at: int, byte: int) -> None:
+    whole = bytearray()
+    for base_offset in (5, 6):
+        whole += build_batch([Record(base_offset, 5, b"key", b"x" * 20, [(ID_HEADER, b"id")])]).data
+    if at < len(whole):
+        whole[at] = byte
+    stretch = stretch_entries(whole, 0, 0, 1 << 40, records_max=1_000, entries_max=1_000)
+    assert stretch is None or (stretch.size_bytes <= len(whole) and len(stretch.made.entries) <= 2 * 12 * 34)

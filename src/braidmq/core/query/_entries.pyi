@@ -10,3 +10,6 @@ def entries_of(
     begin: int,
     until: int,
 ) -> tuple[bytes, int, int, int] | None: ...
+def entries_of_stretch(
+    data: Buffer, first: int, begin: int, until: int, records_max: int, entries_max: int
+) -> tuple[bytes, int, int, int, int, int] | None: ...

@@ -1,11 +1,11 @@
-"""The index's entries of a whole batch, without its records being made. Hot path of indexing.
+"""The index's entries of whole batches, without their records being made. Hot path of indexing.
 
 The same as `OpenRange.add` makes of the same records; a batch that is packed or broken is left to that. The
 interpreter's lock is not held meanwhile.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcmp
 
@@ -17,6 +17,18 @@ from braidmq.model import ID_HEADER, KEYS_HEADER
 cdef enum:
     ENTRY_BYTES = 12
     WORDS_MAX = 34  # of keys, the record's key, and the id
+    LENGTH_AT = 8  # in a batch's header
+    BEFORE_LENGTH_BYTES = 12
+    MAGIC_AT = 16
+    ATTRIBUTES_AT = 21
+    LAST_DELTA_AT = 23
+    BASE_TIME_AT = 27
+    MAX_TIME_AT = 35
+    COUNT_AT = 57
+    BATCH_BYTES = 61
+    CODEC_BITS = 0x07
+    APPEND_TIME_BIT = 0x08
+    CONTROL_BIT = 0x20
 
 if FINGERPRINT_BYTES != 8 or KEYS_MAX != 32:
     raise ImportError("entries are written here as well, and must be changed in both places")
@@ -84,6 +96,79 @@ def entries_of(
         return PyBytes_FromStringAndSize(<char *> made.data, made.used), made.earliest, made.latest, made.records
     finally:
         free(made.data)
+
+
+def entries_of_stretch(
+    const uint8_t[::1] data, int64_t first, int64_t begin, int64_t until, Py_ssize_t records_max, Py_ssize_t entries_max
+):
+    """The same of the batches that lie behind each other in `data`, up to the first that must be looked at by itself,
+    as one with more than so many records must, and up to the one that brings them to so many entries.
+
+    What `entries_of` returns, how many bytes the batches took, and the offset behind the last of them; None where the
+    first batch is such a one already.
+    """
+    cdef Entries made
+    cdef Py_ssize_t size = data.shape[0], at = 0, used
+    cdef int64_t end = begin
+    made.data, made.used, made.room, made.records = NULL, 0, 0, 0
+    made.earliest, made.latest = 0x7FFFFFFFFFFFFFFF, -1
+    if size < BATCH_BYTES:
+        return None
+    try:
+        with nogil:
+            while made.used < entries_max * ENTRY_BYTES or not at:
+                used = take_batch(&data[0] + at, size - at, first, begin, until, records_max, &made, &end)
+                if not used:
+                    break
+                at += used
+                if at == size:
+                    break
+        if not at:
+            return None
+        entries = PyBytes_FromStringAndSize(<char *> made.data, made.used)
+        return entries, made.earliest, made.latest, made.records, at, end
+    finally:
+        free(made.data)
+
+
+cdef Py_ssize_t take_batch(
+    const uint8_t *data,
+    Py_ssize_t size,
+    int64_t first,
+    int64_t begin,
+    int64_t until,
+    Py_ssize_t records_max,
+    Entries *made,
+    int64_t *end,
+) noexcept nogil:
+    """How many bytes the batch has that lies here; 0, and nothing is made, where it must be looked at by itself."""
+    cdef Entries before = made[0]
+    cdef int64_t base_offset, append_time = -1
+    cdef Py_ssize_t length, count
+    cdef int attributes
+    if size < BATCH_BYTES or data[MAGIC_AT] != 2:
+        return 0
+    length = <Py_ssize_t> <int32_t> read32(data + LENGTH_AT) + BEFORE_LENGTH_BYTES
+    attributes = data[ATTRIBUTES_AT] << 8 | data[ATTRIBUTES_AT + 1]
+    base_offset = read64(data)
+    count = <int32_t> read32(data + COUNT_AT)
+    if not (BATCH_BYTES < length <= size and 0 < count <= records_max and base_offset < until):
+        return 0
+    if attributes & (CODEC_BITS | CONTROL_BIT):
+        return 0
+    if attributes & APPEND_TIME_BIT:
+        append_time = read64(data + MAX_TIME_AT)
+        if append_time < 0:
+            return 0
+    if not take_all(
+        data + BATCH_BYTES, length - BATCH_BYTES, count, base_offset, read64(data + BASE_TIME_AT), append_time,
+        first, begin, until, made,
+    ):
+        before.data, before.room = made.data, made.room
+        made[0] = before
+        return 0
+    end[0] = min(base_offset + <int32_t> read32(data + LAST_DELTA_AT) + 1, until)
+    return length
 
 
 cdef bint take_all(
@@ -217,6 +302,14 @@ cdef inline uint32_t checksum(const uint32_t *table, Word *word) noexcept nogil:
     for at in range(word.size):
         value = table[(value ^ word.data[at]) & 0xFF] ^ value >> 8
     return ~value
+
+
+cdef inline uint32_t read32(const uint8_t *at) noexcept nogil:
+    return <uint32_t> at[0] << 24 | <uint32_t> at[1] << 16 | <uint32_t> at[2] << 8 | at[3]
+
+
+cdef inline int64_t read64(const uint8_t *at) noexcept nogil:
+    return <int64_t> (<uint64_t> read32(at) << 32 | read32(at + 4))
 
 
 cdef inline void write32(uint8_t *at, uint32_t value) noexcept nogil:

@@ -16,12 +16,12 @@ from typing import Final
 from braidmq.core.pull import batches_of
 from braidmq.core.query._index import Index, IndexLimits, PartitionIndex, TopicList
 from braidmq.core.query._pace import Pace
-from braidmq.core.query._ranges import ENTRY_BYTES, SPAN_MAX, OpenRange, batch_entries, write_range
+from braidmq.core.query._ranges import ENTRY_BYTES, SPAN_MAX, OpenRange, batch_entries, stretch_entries, write_range
 from braidmq.log import Fetched, Log, first_readable
 from braidmq.log.embedded import Disk
 from braidmq.logger import get_logger
 from braidmq.model.errors import DamagedLog, InvalidBatch, LogClosed, OffsetOutOfRange, UnknownPartition
-from braidmq.records import Batch, Record, read_records
+from braidmq.records import Batch, Buffer, Record, read_records
 
 READ_BYTES: Final = 128 << 10
 SLICE_RECORDS: Final = 100
@@ -254,6 +254,10 @@ class Indexer:
             return
         self._changed = True
         pace = self._pace
+        if not fetched.aborted:
+            fetched = Fetched(await self._take_plain(open_range, fetched.data, until))
+            if self._is_full(open_range) or self._is_too_much:
+                return
         for batch, is_visible in batches_of(fetched):
             if batch.base_offset >= until:
                 break
@@ -274,6 +278,33 @@ class Indexer:
                 await pace.breathe()
             if self._is_full(open_range) or self._is_too_much:
                 break
+
+    async def _take_plain(self, open_range: OpenRange, data: Buffer, until: int) -> memoryview:
+        """Take in what can be taken many batches at a time; what is left of the data."""
+        rest = memoryview(data)
+        until = min(until, open_range.first + SPAN_MAX // 2)
+        while rest and not (self._is_full(open_range) or self._is_too_much):
+            room_bytes = min(
+                self._limits.range_entries * ENTRY_BYTES - len(open_range.entries),
+                self._limits.memory_bytes - self.index.open_bytes,
+            )
+            stretch = stretch_entries(
+                rest,
+                open_range.first,
+                open_range.end,
+                until,
+                records_max=LARGE_BATCH_RECORDS,
+                entries_max=min(LARGE_BATCH_RECORDS, room_bytes // ENTRY_BYTES),
+            )
+            if stretch is None:
+                break
+            self.index.open_bytes += open_range.add_entries(stretch.made)
+            self.records += stretch.made.records
+            open_range.end = stretch.end
+            rest = rest[stretch.size_bytes :]
+            if self._pace.is_due:
+                await self._pace.breathe()
+        return rest
 
     async def _read(self, number: int, offset: int) -> Fetched:
         fetched = self._log.read_now(number, offset, READ_BYTES, committed=True)

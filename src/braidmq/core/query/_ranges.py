@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 
 from braidmq.core.query._words import FINGERPRINT_BYTES, fingerprint, words_of
 from braidmq.log.embedded import Disk
-from braidmq.records import BATCH_HEADER_BYTES, Batch, Codec, Record, checksum
+from braidmq.records import BATCH_HEADER_BYTES, Batch, Buffer, Codec, Record, checksum
 
 try:
-    from braidmq.core.query._entries import entries_of
+    from braidmq.core.query._entries import entries_of, entries_of_stretch
 except ImportError:  # not compiled here: record by record
     IS_COMPILED = False
 else:
@@ -84,6 +84,26 @@ def batch_entries(batch: Batch, first: int, begin: int, until: int) -> Entries |
         records, batch.record_count, batch.base_offset, batch.base_timestamp, append_ms, first, begin, until
     )
     return None if made is None else Entries(*made)
+
+
+class Stretch(NamedTuple):
+    """What an index keeps of batches that lie behind each other, how long they are, and the offset behind them."""
+
+    made: Entries
+    size_bytes: int
+    end: int
+
+
+def stretch_entries(
+    data: Buffer, first: int, begin: int, until: int, *, records_max: int, entries_max: int
+) -> Stretch | None:
+    """As `batch_entries`, of the batches at the beginning of `data`, until there are so many entries. None where the
+    first must be looked at by itself, as one of more than so many records must. All must be visible, but for markers.
+    """
+    if not IS_COMPILED:
+        return None
+    found = entries_of_stretch(data, first, begin, until, records_max, entries_max)
+    return None if found is None else Stretch(Entries(*found[:4]), *found[4:])
 
 
 class OpenRange:
