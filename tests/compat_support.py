@@ -38,6 +38,11 @@ def jars(name: str, *coordinates: str) -> str:
     return fetched(lambda: fetch_jars(name, [*coordinates, LOGGING]))
 
 
+def kafka_jars() -> str:
+    """The classpath of Apache Kafka: its broker and its tools."""
+    return jars(f"kafka-tools-{KAFKA}", f"org.apache.kafka:kafka_2.13:{KAFKA}", f"org.apache.kafka:kafka-tools:{KAFKA}")
+
+
 def java_listener(version: str, compile_java: Callable[[str, str], str], home: Path) -> list[str]:
     """The command of RocketMQListener with RocketMQ's Java client of this version; its arguments follow."""
     client = jars(f"rocketmq-client-{version}", f"org.apache.rocketmq:rocketmq-client:{version}")

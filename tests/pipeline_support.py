@@ -1,7 +1,6 @@
 """What tests of the pipeline share: topics to read, and ways to fill them."""
 
 import asyncio
-import os
 import struct
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,18 +18,15 @@ from kafka_support import RawClient
 
 LIMIT_S = 30
 OTHER_KAFKA = "COMPAT_KAFKA"
-"""The environment variable with the address of another Kafka, say Apache's, to run the tests against as well."""
-
-
-def other_kafka() -> str | None:
-    return os.environ.get(OTHER_KAFKA)
+"""The environment variable with the address of another Kafka to run the tests against, in place of one of their own."""
 
 
 class Broker:
     """A node, or another Kafka, as the tests use it."""
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: str, *, is_node: bool = True) -> None:
         self.bootstrap = bootstrap
+        self.is_node = is_node
         self.admin = AdminClient({"bootstrap.servers": bootstrap})
 
     def topic(self, partitions: int = 1, prefix: str = "topic", **settings: str) -> str:

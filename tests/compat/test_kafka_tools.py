@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compat_support import KAFKA, RunProgram, jars
+from compat_support import RunProgram, kafka_jars
 from running_node import RunningNode
 
 Tool = Callable[..., str]
@@ -31,9 +31,7 @@ def tool(broker: RunningNode, run: RunProgram, require_tool: Callable[[str, str]
     """Runs a tool by its class against the broker."""
     require_tool("java", "runs Kafka's tools")
     require_tool("mvn", "fetches Kafka's tools")
-    classpath = jars(
-        f"kafka-tools-{KAFKA}", f"org.apache.kafka:kafka_2.13:{KAFKA}", f"org.apache.kafka:kafka-tools:{KAFKA}"
-    )
+    classpath = kafka_jars()
 
     def call(name: str, *arguments: str, given: str = "", bootstrap: bool = True) -> str:
         address = ["--bootstrap-server", broker.bootstrap] if bootstrap else []

@@ -185,9 +185,10 @@ async def test_a_deletion_that_finds_no_room_for_its_own_record_is_tried_again_s
     disk = FaultyDisk(RealDisk(tmp_path))
     writer = Writer(await EmbeddedLog.open(tmp_path, options(flush), disk=disk))
     await writer.log.create_topic(FIRST_TOPIC)
-    for _ in range(40):
-        await writer.append(FIRST, 8 * KIB)
-    await writer.log.maintain()
+    for _ in range(2):
+        for _ in range(20):
+            await writer.append(FIRST, 8 * KIB)
+        await writer.log.maintain()  # a segment does not end while it is written to
     refused: list[str] = []
 
     def full_once(call: Call) -> OSError | None:

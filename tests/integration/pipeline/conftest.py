@@ -1,12 +1,15 @@
 """One Spark session and one node for all tests of a process."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 
 import pytest
 from pyspark.sql import SparkSession
 
+from apache_kafka import ApacheKafka
 from braidmq.pipeline import session
-from pipeline_support import OTHER_KAFKA, Broker, other_kafka
+from compat_support import kafka_jars
+from pipeline_support import OTHER_KAFKA, Broker
 from running_node import RunningNode, WaitFor
 
 
@@ -33,12 +36,25 @@ def broker(node: RunningNode) -> Broker:
     return Broker(node.bootstrap)
 
 
+@pytest.fixture(scope="session")
+def other_kafka(
+    tmp_path_factory: pytest.TempPathFactory, wait_for: WaitFor, require_tool: Callable[[str, str], object]
+) -> Iterator[str]:
+    """The address of Apache Kafka: the one that is given, or one of our own."""
+    if (address := os.environ.get(OTHER_KAFKA)) is not None:
+        yield address
+        return
+    require_tool("java", "runs Apache Kafka")
+    require_tool("mvn", "fetches Apache Kafka")
+    kafka = ApacheKafka(tmp_path_factory.mktemp("kafka"), kafka_jars(), wait_for)
+    yield kafka.bootstrap
+    kafka.stop()
+
+
 @pytest.fixture(params=["node", "kafka"])
 def any_broker(request: pytest.FixtureRequest) -> Broker:
-    """Our node, and another Kafka where one is given: the same job must serve both."""
-    if request.param == "node":
-        node: RunningNode = request.getfixturevalue("node")
-        return Broker(node.bootstrap)
-    if (address := other_kafka()) is None:
-        pytest.skip(f"no other Kafka is given: {OTHER_KAFKA}=host:port")
-    return Broker(address)
+    """Our node, and Apache Kafka: the same job must serve both."""
+    if request.param == "kafka":
+        return Broker(request.getfixturevalue("other_kafka"), is_node=False)
+    node: RunningNode = request.getfixturevalue("node")
+    return Broker(node.bootstrap)

@@ -118,7 +118,7 @@ def test_batches_behind_each_other_leave_what_each_leaves(
     assert stretch is not None
     at_once, one_by_one = OpenRange(FIRST), OpenRange(FIRST)
     at_once.add_entries(stretch.made)
-    size_bytes, records, end = 0, 0, begin
+    size_bytes, count, end = 0, 0, begin
     for batch in made:
         alone = batch_entries(batch, FIRST, begin, until)
         if alone is None or batch.base_offset >= until or batch.record_count > records_max:
@@ -127,9 +127,9 @@ def test_batches_behind_each_other_leave_what_each_leaves(
             break
         one_by_one.add_entries(alone)
         size_bytes += len(batch.data)
-        records += alone.records
+        count += alone.records
         end = min(batch.last_offset + 1, until)
-    assert (stretch.size_bytes, stretch.made.records, stretch.end) == (size_bytes, records, end)
+    assert (stretch.size_bytes, stretch.made.records, stretch.end) == (size_bytes, count, end)
     assert at_once.entries == one_by_one.entries
     assert (at_once.earliest_ms, at_once.latest_ms) == (one_by_one.earliest_ms, one_by_one.latest_ms)
 
