@@ -60,6 +60,8 @@ class Workplace:
         self.folder = folder
 
     def fresh(self) -> Path:
+        """With nothing left to write of what was there before, nor to free."""
+        os.sync()
         return Path(tempfile.mkdtemp(dir=self.folder.resolve(), prefix="bench-"))
 
 
