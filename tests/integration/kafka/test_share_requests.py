@@ -616,6 +616,25 @@ async def test_offsets_of_a_share_group_are_told_moved_and_forgotten(node: Node,
     assert acquired(await fetch(client, node, 0)) == [(0, 4, 1)]
 
 
+async def test_a_share_group_begins_where_an_administrator_says_before_anybody_is_in_it(
+    start_node: StartNode, node: Node, client: RawClient
+) -> None:
+    await write(client, *(b"%d" % number for number in range(5)))
+    moved = AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestPartition(partition_index=0, start_offset=3)
+    topic = AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestTopic(topic_name="orders", partitions=[moved])
+    answer = await client.ask(AlterShareGroupOffsetsRequest(group_id="planned", topics=[topic]), 0)
+    assert (answer.error_code, answer.responses[0].partitions[0].error_code) == (0, 0)
+    group = DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup(group_id="planned", topics=None)
+    told = await client.ask(DescribeShareGroupOffsetsRequest(groups=[group]), 1)
+    [partition] = told.groups[0].topics[0].partitions
+    assert (partition.start_offset, partition.lag) == (3, 2)
+    refused = await client.ask(AlterShareGroupOffsetsRequest(group_id="", topics=[topic]), 0)
+    assert refused.error_code == ErrorCode.INVALID_GROUP_ID
+    await node.stop()
+    again = await start_node()
+    assert again.groups.is_share("planned")
+
+
 async def test_offsets_of_groups_that_share_nothing_are_asked_for_elsewhere(node: Node, client: RawClient) -> None:
     await node.groups.commit("offsets", None, {topic_of(node).partition_numbers[0]: GroupOffset(1)})
     group = DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup(group_id="offsets", topics=None)

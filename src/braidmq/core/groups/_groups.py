@@ -59,6 +59,7 @@ from braidmq.model import (
     dead_letter_topic_name,
 )
 from braidmq.model.errors import (
+    GroupNotEmpty,
     InconsistentProtocol,
     InvalidGroup,
     InvalidHeartbeat,
@@ -289,6 +290,25 @@ class Groups:
         if kept is not None:
             await asyncio.shield(kept)
         return answer
+
+    async def ensure_share(self, group: str) -> None:
+        """Have an idle group of this name whose members will share partitions, kept when this returns. Raises
+        InvalidGroup, and what `check_idle_share` raises."""
+        if group not in self._groups and not self._log.fetch_offsets(group):
+            _check_name(group)
+            _check_dead_letters(group)
+            self._groups[group] = ShareGroup(group, self)
+        if (kept := self.check_idle_share(group).keep()) is not None:
+            await asyncio.shield(kept)
+
+    def check_idle_share(self, group: str) -> ShareGroup:
+        """The group whose members share partitions, while nobody is in it. Raises UnknownGroup, GroupNotEmpty."""
+        found = self._groups.get(group)
+        if not isinstance(found, ShareGroup):
+            raise UnknownGroup(f"there is no group {group!r} whose members share partitions")
+        if found.members:
+            raise GroupNotEmpty(f"the group {group!r} has members; let them leave first")
+        return found
 
     def on_departure(self, departed: Departed) -> None:
         """Be told from now on of members that shared partitions and are out."""

@@ -121,13 +121,13 @@ class ShareGroup:
         member.enter(self.epoch)
         member.session.set(self._home.share_pace(self.name).session_ms)
         is_told = pulse.epoch == 0 or pulse.topics is not None or member.assigned != before
-        return self._answer(member, member.epoch, member.assigned if is_told else None), self._keep()
+        return self._answer(member, member.epoch, member.assigned if is_told else None), self.keep()
 
     def leave(self, pulse: Pulse) -> tuple[PulseAnswer, "asyncio.Future[None] | None"]:
         """The member goes for good. Raises UnknownMember."""
         member = self._find(pulse.member_id)
         self._remove(member, "left")
-        return self._answer(member, pulse.epoch, None), self._keep()
+        return self._answer(member, pulse.epoch, None), self.keep()
 
     def _answer(self, member: ShareMember, epoch: int, assigned: frozenset[int] | None) -> PulseAnswer:
         return PulseAnswer(member.id, epoch, self._home.share_pace(self.name).heartbeat_ms, assigned)
@@ -205,7 +205,7 @@ class ShareGroup:
     def _session_over(self, member_id: str) -> None:
         if (member := self.members.get(member_id)) is not None:
             self._remove(member, "fell silent")
-            self._keep()
+            self.keep()
 
     def delete(self) -> None:
         """Raises GroupNotEmpty."""
@@ -260,7 +260,7 @@ class ShareGroup:
 
     # What outlives the process.
 
-    def _keep(self) -> "asyncio.Future[None] | None":
+    def keep(self) -> "asyncio.Future[None] | None":
         """Keep the group; None where it is kept. Until then nobody may be told anything."""
         self._told_epoch = self.epoch
         if not self._is_unkept:

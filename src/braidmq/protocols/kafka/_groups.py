@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 from uuid import UUID
 
-from braidmq.core.groups import Groups, GroupState
+from braidmq.core.groups import GroupState
 from braidmq.model import Topic
-from braidmq.model.errors import GroupNotEmpty, UnknownGroup
 from braidmq.store import Catalog
 
 ALL_GROUP_OPERATIONS: Final = 0b0000_1101_0100_1000
@@ -26,15 +25,6 @@ _NAMES: Final[Mapping[GroupState, str]] = {
 def state_name(state: GroupState) -> str:
     """The state as Kafka writes it."""
     return _NAMES[state]
-
-
-def check_idle_share_group(groups: Groups, name: str) -> None:
-    """Whether there is such a group whose members share partitions, and nobody is in it. Raises UnknownGroup,
-    GroupNotEmpty."""
-    if not groups.is_share(name):
-        raise UnknownGroup(f"there is no group {name!r} whose members share partitions")
-    if groups.size(name):
-        raise GroupNotEmpty(f"the group {name!r} has members; let them leave first")
 
 
 def by_topic(catalog: Catalog, numbers: Iterable[int]) -> list[tuple[Topic, list[int]]]:

@@ -1,4 +1,5 @@
-"""AlterShareGroupOffsets (91): let a group whose members share partitions go on elsewhere, while it has no members.
+"""AlterShareGroupOffsets (91): let a group whose members share partitions go on elsewhere, while it has no members; one
+that there is not yet is made, to begin there.
 
 What the group had done behind the new offset counts no more: it is delivered again, with attempts from the first on.
 """
@@ -8,7 +9,6 @@ from braidmq.log import GroupOffset
 from braidmq.model import DEFAULT_INSTANCE, BraidError
 from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._errors import group_error_code
-from braidmq.protocols.kafka._groups import check_idle_share_group
 from braidmq.protocols.kafka._operations import answers
 from braidmq.protocols.kafka._partitions import find_own_topic, partition_of
 from braidmq.protocols.kafka.codec import ApiKey
@@ -27,7 +27,7 @@ _Call = Call[AlterShareGroupOffsetsRequest]
 @answers(ApiKey.ALTER_SHARE_GROUP_OFFSETS, versions=(0, 0), action=Action.CHANGE, resource=ResourceKind.GROUP)
 async def alter_share_group_offsets(call: _Call) -> AlterShareGroupOffsetsResponse:
     try:
-        check_idle_share_group(call.services.groups, call.request.group_id)
+        await call.services.groups.ensure_share(call.request.group_id)
     except BraidError as error:
         return AlterShareGroupOffsetsResponse(error_code=group_error_code(error), error_message=error.message)
     return AlterShareGroupOffsetsResponse(responses=[await _topic(call, topic) for topic in call.request.topics])

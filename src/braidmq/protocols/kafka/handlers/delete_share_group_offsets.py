@@ -5,7 +5,6 @@ from braidmq.core.access import Action, ResourceKind
 from braidmq.model import BraidError
 from braidmq.protocols.kafka._call import Call
 from braidmq.protocols.kafka._errors import group_error_code
-from braidmq.protocols.kafka._groups import check_idle_share_group
 from braidmq.protocols.kafka._operations import answers
 from braidmq.protocols.kafka._partitions import find_own_topic
 from braidmq.protocols.kafka.codec import ApiKey
@@ -21,7 +20,7 @@ _Call = Call[DeleteShareGroupOffsetsRequest]
 @answers(ApiKey.DELETE_SHARE_GROUP_OFFSETS, versions=(0, 0), action=Action.DELETE, resource=ResourceKind.GROUP)
 async def delete_share_group_offsets(call: _Call) -> DeleteShareGroupOffsetsResponse:
     try:
-        check_idle_share_group(call.services.groups, call.request.group_id)
+        call.services.groups.check_idle_share(call.request.group_id)
     except BraidError as error:
         return DeleteShareGroupOffsetsResponse(error_code=group_error_code(error), error_message=error.message)
     topics = [await _delete(call, topic.topic_name) for topic in call.request.topics]
