@@ -75,22 +75,30 @@ def broker_address(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def build_go(
-    require_tool: Callable[[str, str], object], tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str], str]:
-    """The program of a folder here, built; its modules come by version from Go's proxy."""
+def run_go(require_tool: Callable[[str, str], object]) -> Callable[..., None]:
+    """Go's tool, in a folder here; modules come by version from Go's proxy."""
+
+    def call(folder: str, *arguments: str) -> None:
+        require_tool("go", "builds programs with Go clients")
+        ended = subprocess.run(
+            ["go", *arguments],
+            cwd=HERE / folder, env=os.environ | {"GOFLAGS": "-mod=mod -buildvcs=false"},
+            capture_output=True, text=True, timeout=GO_LIMIT_S, check=False,
+        )  # fmt: skip
+        if ended.returncode != 0 and os.environ.get("CI") != "true":
+            pytest.skip(f"{folder} could not be built: {ended.stderr[-1000:]}")
+        assert ended.returncode == 0, ended.stderr
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def build_go(run_go: Callable[..., None], tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+    """The program of a folder here, built."""
 
     def build(folder: str) -> str:
-        require_tool("go", "builds the programs with RocketMQ's Go clients")
         program = tmp_path_factory.mktemp("go") / "client"
-        environment = os.environ | {"GOFLAGS": "-mod=mod -buildvcs=false"}
-        built = subprocess.run(
-            ["go", "build", "-o", str(program), "."],
-            cwd=HERE / folder, env=environment, capture_output=True, text=True, timeout=GO_LIMIT_S, check=False,
-        )  # fmt: skip
-        if built.returncode != 0 and os.environ.get("CI") != "true":
-            pytest.skip(f"the Go client could not be built: {built.stderr[-1000:]}")
-        assert built.returncode == 0, built.stderr
+        run_go(folder, "build", "-o", str(program), ".")
         return str(program)
 
     return build
