@@ -15,7 +15,7 @@ from running_node import RunningNode
 
 SUITE = "github.com/twmb/franz-go/pkg/kgo"
 ALLOWED = Path(__file__).parent / "allowed" / "franz-go.txt"
-RECORDS = 20_000
+RECORDS = 10_000
 RUN_LIMIT_S = 240
 NEED_KAFKAS_OWN_TOPICS = ("TestConsumeRegex", "TestConsumeRegexShareSkipsInternal", "Test848RegexBrokerResolves")
 """They wait for half a minute for `__consumer_offsets`, which is not here."""
