@@ -66,6 +66,18 @@ async def test_what_comes_and_goes_is_told_by_protocol_topic_and_group(
     assert of_group["oldest_ms"][-1][1] >= 0
 
 
+async def test_each_look_tells_what_topics_take_up(
+    node: Node, api: httpx.AsyncClient, producer: AIOKafkaProducer
+) -> None:
+    """The overview shows it live: nobody waits a minute to see that something is there."""
+    await node.topics.create("orders", partitions=1)
+    await node.desk.sampler.turn(closely=True)
+    assert (await series(api))["storage_bytes"][-1][1] == 0
+    await send(producer, 30)
+    sight = await node.desk.sampler.turn(closely=False)
+    assert sight.node["storage_bytes"] >= 3_000
+
+
 async def test_what_is_idle_is_not_kept_and_names_choose(node: Node, api: httpx.AsyncClient) -> None:
     await node.topics.create("quiet", partitions=1)
     await node.desk.sampler.turn(closely=True)

@@ -1,10 +1,12 @@
 """Puts together how things stand: differences of what is counted anyway, and what other parts know.
 
-Every look costs a pass over the sums of the ledger; a close one, once a minute, also asks the size of every topic and
-the age of what groups have not read, a bounded number of times, and lets others have their turn meanwhile.
+Every look costs a pass over the sums of the ledger and over the sizes of topics; a close one, once a minute, also asks
+what each topic does and the age of what groups have not read, a bounded number of times. Others have their turn
+meanwhile.
 """
 
 import asyncio
+import contextlib
 import os
 import resource
 import sys
@@ -71,7 +73,6 @@ class Looker:
         self._committed: dict[tuple[str, int], int] = {}
         self._topics: dict[tuple[str, str], TopicSight] = {}
         self._groups: dict[GroupKey, GroupSight] = {}
-        self._storage_bytes = 0
         self._closely = 0
         self._has_looked = False
 
@@ -104,7 +105,7 @@ class Looker:
         connections = self._parts.connections()
         figures["connections"] = sum(connections.values())
         figures |= {f"connections.{protocol}": count for protocol, count in connections.items()}
-        figures["storage_bytes"] = self._storage_bytes
+        figures["storage_bytes"] = await self._look_at_storage()
         figures["memory_bytes"] = memory_bytes()
         return figures | await self._look_at_disk()
 
@@ -121,6 +122,16 @@ class Looker:
             figures |= {name: (now[name] - self._all[name]) / passed_s for name in now}
             self._all = now
         return figures
+
+    async def _look_at_storage(self) -> int:
+        size_bytes = 0
+        for place, topic in enumerate(self._parts.catalog.topics()):
+            if place % LOOKS == LOOKS - 1:
+                await asyncio.sleep(0)
+            if not is_internal(topic.name):
+                with contextlib.suppress(BraidError):  # it went away meanwhile
+                    size_bytes += sum(map(self._parts.log.size_bytes, topic.partition_numbers))
+        return size_bytes
 
     async def _look_at_disk(self) -> dict[str, float]:
         room = await self._parts.log.room()
@@ -201,7 +212,6 @@ class Looker:
                 topics[topic.instance, topic.name] = sight
         self._topics = topics
         self._heard_ms = {key: at_ms for key, at_ms in self._heard_ms.items() if key in topics}
-        self._storage_bytes = sum(each.size_bytes for each in topics.values())
 
     def _topic(self, topic: Topic, ledger: Ledger, passed_s: float) -> TopicSight | None:
         numbers = topic.partition_numbers
