@@ -77,12 +77,12 @@ async def test_groups_that_share_partitions_are_what_their_members_were_told_wha
 
 
 async def test_a_share_group_that_answers_before_it_has_kept_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    keep = ShareGroup._keep
+    keep = ShareGroup.keep
 
     def keep_later(group: ShareGroup) -> None:
         keep(group)
 
-    monkeypatch.setattr(ShareGroup, "_keep", keep_later)
+    monkeypatch.setattr(ShareGroup, "keep", keep_later)
     with pytest.raises(AssertionError, match="seed"):
         await run_seeds(ShareWorld, 0, 30.0)
 
