@@ -50,8 +50,12 @@ class ApacheKafka:
             self._process = subprocess.Popen(
                 [*java, "kafka.Kafka", str(settings)], env=environment, stdout=log, stderr=log
             )
-        wait_for(lambda: self._is_serving() or self._process.poll() is not None, START_LIMIT_S)
-        assert self._process.poll() is None, self._log.read_text()[-5000:]
+        try:
+            wait_for(lambda: self._is_serving() or self._process.poll() is not None, START_LIMIT_S)
+            assert self._process.poll() is None, self._log.read_text()[-5000:]
+        except BaseException:  # who starts it has nothing yet to stop it by
+            self.stop()
+            raise
 
     def _is_serving(self) -> bool:
         admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})

@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 import struct
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 import pytest
 
@@ -13,6 +13,10 @@ from braidmq.model import DEFAULT_INSTANCE, Topic
 from braidmq.node import Node
 from braidmq.protocols.kafka._operations import operations
 from braidmq.protocols.kafka.codec import ApiKey, ApiMessage, RequestHeader, decode_response, encode_request
+
+T = TypeVar("T")
+InThread = Callable[[Callable[[], T]], Awaitable[T]]
+"""Runs what blocks beside the event loop."""
 
 
 class RawClient:

@@ -2,14 +2,16 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from braidmq.node import Node
 from braidmq.settings import KafkaSettings
 from inside_node import FREE, StartNode, nodes_on
-from kafka_support import RawClient
+from kafka_support import InThread, RawClient, T
 
 
 @pytest.fixture
@@ -38,3 +40,15 @@ async def connect(node: Node) -> AsyncIterator[Callable[[], Awaitable[RawClient]
     yield open_one
     for client in clients:
         client.close()
+
+
+@pytest.fixture
+async def in_thread() -> AsyncIterator[InThread[Any]]:
+    """Runs what blocks beside the node's event loop."""
+    with ThreadPoolExecutor(1) as executor:
+        loop = asyncio.get_running_loop()
+
+        async def run(work: Callable[[], T]) -> T:
+            return await loop.run_in_executor(executor, work)
+
+        yield run

@@ -1,9 +1,7 @@
 """Administrators with client libraries: confluent-kafka (librdkafka) and kafka-python, as their users write it."""
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator
+from typing import Any
 
 import confluent_kafka
 import confluent_kafka.admin
@@ -16,28 +14,13 @@ from confluent_kafka import KafkaException, TopicPartition
 from braidmq.model import Message
 from braidmq.node import Node
 from braidmq.records import batch_messages
-from kafka_support import bootstrap, exists, topic_of
+from kafka_support import InThread, bootstrap, exists, topic_of
 
 LIMIT_S = 20.0
 
 # Neither library says of what types these are.
 rd: Any = confluent_kafka.admin
 python: Any = python_admin_module
-
-T = TypeVar("T")
-InThread = Callable[[Callable[[], T]], Awaitable[T]]
-
-
-@pytest.fixture
-async def in_thread() -> AsyncIterator[InThread[Any]]:
-    """Runs what blocks beside the node's event loop."""
-    with ThreadPoolExecutor(1) as executor:
-        loop = asyncio.get_running_loop()
-
-        async def run(work: Callable[[], T]) -> T:
-            return await loop.run_in_executor(executor, work)
-
-        yield run
 
 
 @pytest.fixture

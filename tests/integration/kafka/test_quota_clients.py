@@ -1,10 +1,7 @@
 """Clients under quotas, as their libraries meet them, and users' credentials through administrators' calls."""
 
-import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
 import confluent_kafka
 import confluent_kafka.admin
@@ -16,7 +13,7 @@ from braidmq.model.credentials import ScramMechanism
 from braidmq.model.limits import Holder, Limit, named
 from braidmq.node import Node
 from braidmq.records import batch_messages
-from kafka_support import bootstrap, topic_of
+from kafka_support import InThread, bootstrap, topic_of
 
 RATE = 500_000
 BURST = 10 * RATE
@@ -31,20 +28,6 @@ LIMIT_S = 30.0
 # Neither library says of what types these are.
 rd: Any = confluent_kafka.admin
 python: Any = python_admin_module
-T = TypeVar("T")
-InThread = Callable[[Callable[[], T]], Awaitable[T]]
-
-
-@pytest.fixture
-async def in_thread() -> AsyncIterator[InThread[Any]]:
-    """Runs what blocks beside the node's event loop."""
-    with ThreadPoolExecutor(1) as executor:
-        loop = asyncio.get_running_loop()
-
-        async def run(work: Callable[[], T]) -> T:
-            return await loop.run_in_executor(executor, work)
-
-        yield run
 
 
 @pytest.fixture
