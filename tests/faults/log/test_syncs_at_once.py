@@ -4,15 +4,18 @@ import asyncio
 import errno
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from braidmq.log import Appended, AppendResult
 from braidmq.log.embedded import EmbeddedLog, LogOptions
 from braidmq.log.embedded._disk import RealDisk
-from braidmq.log.embedded._journal import SYNCS_AT_ONCE
+from braidmq.log.embedded._journal import SYNCS_AT_ONCE, JournalFile
 from braidmq.log.embedded._turn import SyncJob
+from braidmq.model import BraidError
 from braidmq.model.errors import StorageFailed
 from conftest import WaitFor
 from faults.log.bare import BareLog
@@ -142,3 +145,25 @@ async def test_a_log_answers_in_order_although_a_later_sync_ends_first(tmp_path:
         answers = [*await first, *await second]
     assert [answer.base_offset for answer in answers if isinstance(answer, Appended)] == [1, 2]
     await log.close()
+
+
+async def test_a_failure_that_the_systems_own_threads_hear_is_final(
+    tmp_path: Path, require_compiled: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require_compiled("braidmq.log.embedded._lanes")
+    failures: list[BraidError] = []
+    log = await EmbeddedLog.open(tmp_path, LogOptions(reserve_bytes=0), on_failure=failures.append)
+    await log.create_topic(topic((1,)))
+    await log.append([(1, plain("the journal's file is new no more"))])
+    reading, writing = os.pipe()  # which cannot be synced
+    with monkeypatch.context() as patch:
+        patch.setattr(JournalFile, "descriptor", lambda *_: reading)
+        (refused,) = await log.append([(1, plain("lost"))])
+    assert isinstance(refused, StorageFailed)
+    (again,) = await log.append([(1, plain("the disk is not asked again"))])
+    assert isinstance(again, StorageFailed)
+    assert log.bounds(1).end == 1
+    assert [type(failure) for failure in failures] == [StorageFailed]
+    await log.close()
+    os.close(reading)
+    os.close(writing)

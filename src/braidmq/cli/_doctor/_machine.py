@@ -13,6 +13,7 @@ from braidmq.settings import Settings, file_limits
 
 COMPILED = (
     "braidmq.core.query._entries",
+    "braidmq.log.embedded._lanes",
     "braidmq.log.embedded._many_files",
     "braidmq.pipeline._places",
     "braidmq.protocols.framed._room",

@@ -25,8 +25,9 @@ else:
 IOVEC_MAX = min(1024, os.sysconf("SC_IOV_MAX"))
 _READ_WITHOUT_WAITING = getattr(os, "RWF_NOWAIT", None)
 _ONE_BYTE = bytearray(1)
-WRITE_OUT_BYTES = 256 * 1024
-"""How much of what is synced in the background goes to the disk at a time."""
+WRITE_OUT_BYTES_MIN = 256 * 1024
+WRITE_OUT_BYTES_MAX = 1024 * 1024
+"""How much of what is synced in the background goes to the disk at a time: each time costs an interrupt or two."""
 SYNCS_AT_ONCE = 4
 """A file system notes the sizes of files that are synced at one time together: many files in a third of the time."""
 
@@ -246,7 +247,8 @@ class RealDisk:
         if _IS_COMPILED:
             files = _descriptors([each.file for each in written])
             stretches = [(file, begin, end) for file, (_, begin, end) in zip(files, written, strict=True)]
-            _check(_many_files.write_out_all(stretches, WRITE_OUT_BYTES, ahead_bytes))
+            step_bytes = min(max(ahead_bytes // 2, WRITE_OUT_BYTES_MIN), WRITE_OUT_BYTES_MAX)
+            _check(_many_files.write_out_all(stretches, step_bytes, ahead_bytes))
 
     def sync_many(self, files: Sequence[File]) -> None:
         shares = [share for first in range(SYNCS_AT_ONCE) if (share := files[first::SYNCS_AT_ONCE])]

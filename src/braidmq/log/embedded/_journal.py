@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
-from braidmq.log.embedded._disk import Disk, File
+from braidmq.log.embedded._disk import Disk, File, RealFile
 from braidmq.log.embedded._frames import FIRST_SEQUENCE, Frame, FrameFormat
 from braidmq.log.embedded._health import SyncFailed, is_out_of_files, syncing
 
@@ -89,6 +89,11 @@ class JournalFile:
     def sync(self, lane: int) -> None:
         """What was written is on the disk when this returns; one sync at a time in a lane."""
         self._openings[lane].sync()
+
+    def descriptor(self, lane: int) -> int | None:
+        """What `sync` gives to the system and nothing else, if so."""
+        opening = self._openings[lane]
+        return opening.fileno() if type(opening) is RealFile else None
 
     def close(self) -> None:
         for opening in self._openings:

@@ -16,6 +16,7 @@ from braidmq.log._port import AppendResult, Bounds, Fetched, GroupOffset, Produc
 from braidmq.log._retention import check_free
 from braidmq.log._watches import PartitionWatch, wait_for_data
 from braidmq.log.embedded._checkpoint import (
+    SYNC_AHEAD_BYTES,
     Checkpoint,
     WriteOut,
     begin_checkpoint,
@@ -49,6 +50,7 @@ from braidmq.log.embedded._reader import (
 )
 from braidmq.log.embedded._recovery import Recovery, recover
 from braidmq.log.embedded._retention import apply_retention
+from braidmq.log.embedded._syncing import Syncing
 from braidmq.log.embedded._turn import SyncJob
 from braidmq.logger import get_logger
 from braidmq.model import BraidError, Topic
@@ -131,12 +133,7 @@ class EmbeddedLog:
         self._sync_idle = asyncio.Event()
         self._sync_idle.set()
         self._failure_told = False
-        self._sync_queue: SimpleQueue[SyncJob | None] = SimpleQueue()
-        self._sync_threads = [
-            Thread(target=self._run_syncs, name=f"braid-log-sync-{lane}", daemon=True) for lane in range(SYNCS_AT_ONCE)
-        ]
-        for thread in self._sync_threads:
-            thread.start()
+        self._syncing = Syncing(SYNCS_AT_ONCE, self._synced)
         self._is_durable = engine.options.flush == "commit"
         self._flushing = self._flush_wanted = False
         self._flush_idle = asyncio.Event()
@@ -307,16 +304,7 @@ class EmbeddedLog:
     def _request_sync(self) -> None:
         if (job := self._engine.begin_sync()) is not None:
             self._sync_idle.clear()
-            self._sync_queue.put(job)
-
-    def _run_syncs(self) -> None:
-        while (job := self._sync_queue.get()) is not None:
-            error: Exception | None = None
-            try:
-                job.run()
-            except Exception as failed:  # of whatever kind: what was to be synced is never acknowledged
-                error = failed
-            self._loop.call_soon_threadsafe(self._synced, job, error)
+            self._syncing.begin(job)
 
     def _synced(self, job: SyncJob, error: Exception | None) -> None:
         self._engine.synced(job, error)
@@ -649,13 +637,14 @@ class EmbeddedLog:
 
     async def _write_out(self) -> None:
         """Leave little for the checkpoint itself to write, since what comes meanwhile waits for it in memory. The more
-        is in the journal, the more of the disk is taken for it."""
+        is in the journal, the more of the disk is taken for it; all of it, where nobody waits for a sync."""
         engine = self._engine
         for _ in range(WRITE_OUTS_MAX):
             used = engine.journal.kept_bytes / (engine.options.journal_file_bytes * JOURNAL_FILES_MAX)
             if engine.failure is not None or used > WRITE_OUT_JOURNAL_MAX:
                 return
-            job = WriteOut(engine, int(WRITE_OUT_AHEAD_BYTES * 2 ** (4 * used)))
+            ahead_bytes = int(WRITE_OUT_AHEAD_BYTES * 2 ** (4 * used)) if self._is_durable else SYNC_AHEAD_BYTES
+            job = WriteOut(engine, ahead_bytes)
             if job.found_bytes < WRITE_OUT_WORTH_BYTES:
                 return
             job.begin()
@@ -734,11 +723,8 @@ class EmbeddedLog:
         self._engine.closed = True
         await self._sync_idle.wait()
         await self._close_clean()
-        for _ in self._sync_threads:
-            self._sync_queue.put(None)
+        await self._syncing.close()
         self._flush_queue.put(None)
-        for thread in self._sync_threads:
-            await asyncio.to_thread(thread.join)
         await asyncio.to_thread(self._flush_thread.join)
         await asyncio.to_thread(self._checkpointer.shutdown)
         await asyncio.to_thread(self._readers.shutdown)

@@ -52,20 +52,30 @@ class JournalNote:
 class SyncJob:
     """One wait for the disk; `run` may be called in another thread, and beside that of other lanes."""
 
-    __slots__ = ("_disk", "_files", "_lane", "has_ended", "sequence", "took_us")
+    __slots__ = ("_disk", "_files", "has_ended", "lane", "sequence", "took_us")
 
     def __init__(self, disk: Disk, sequence: int, files: list[journal.JournalFile], lane: int) -> None:
         self._disk = disk
         self._files = files
-        self._lane = lane
+        self.lane = lane
         self.has_ended = False
         self.sequence = sequence
         self.took_us = 0
 
+    def descriptors(self) -> list[int] | None:
+        """What the system is to sync, and nothing else; None where there is more to it, and `run` must be called."""
+        found: list[int] = []
+        for file in self._files:
+            descriptor = None if file.is_new else file.descriptor(self.lane)
+            if descriptor is None:
+                return None
+            found.append(descriptor)
+        return found
+
     def run(self) -> None:
         """Raises OSError, after which nothing may be trusted that was not known to be durable before."""
         began = time.perf_counter_ns()
-        journal.sync_files(self._disk, self._files, self._lane)
+        journal.sync_files(self._disk, self._files, self.lane)
         self.took_us = (time.perf_counter_ns() - began) // 1000
 
 
