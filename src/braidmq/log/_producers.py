@@ -145,6 +145,12 @@ class Producers:
             self._put(batch.producer_id, self._with_batch(producer, batch, base_offset, append_ms))
         return before
 
+    def find_again(self, batch: Batch, now_ms: int) -> None:
+        """Take note of a batch that lay in the log before this life: the time in it is its producer's to choose, and
+        says nothing of when that was seen."""
+        self.store(batch, batch.base_offset, max(batch.max_timestamp, 0))
+        self._put(batch.producer_id, self.by_id[batch.producer_id]._replace(seen_ms=now_ms))
+
     def undo(self, before: ProducersBefore) -> None:
         """Put back what `store` changed; the latest change first."""
         if before.producer is None:

@@ -45,9 +45,10 @@ class Refused(NamedTuple):
 class BareLog:
     """An engine on a disk in memory, just opened."""
 
-    def __init__(self, disk: MemoryDisk, options: LogOptions) -> None:
+    def __init__(self, disk: MemoryDisk, options: LogOptions, now_ms: int = BORN_MS) -> None:
         self.disk = disk
-        self.engine = Engine(disk, FrameFormat(read_salt(disk, _same_salt)), options, lambda: BORN_MS)
+        self.now_ms = now_ms
+        self.engine = Engine(disk, FrameFormat(read_salt(disk, _same_salt)), options, lambda: self.now_ms)
         self.recovery: Recovery = recover(self.engine)
 
     def create(self, numbers: tuple[int, ...], segment_bytes: int) -> None:

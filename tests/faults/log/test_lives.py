@@ -9,17 +9,22 @@ from braidmq.log.embedded._engine import Engine
 from braidmq.log.embedded._frames import PAGE_BYTES, FrameFormat
 from braidmq.log.embedded._lock import read_salt
 from braidmq.log.embedded._recovery import recover
+from braidmq.log.embedded._retention import apply_retention
 from braidmq.log.embedded._segment import FOLDER, segment_name
 from faults.log.bare import BareLog
-from faults.log.batches import BORN_MS, body, plain
+from faults.log.batches import BORN_MS, body, of_producer, plain
 from faults.log.disks import FaultyDisk, MemoryDisk
 
 INTERVAL = LogOptions(flush="interval", journal_file_bytes=2 * PAGE_BYTES, reserve_bytes=0)
 
 
-def reopened(log: BareLog) -> BareLog:
+COMMIT = LogOptions(flush="commit", reserve_bytes=0)
+DAY_MS = 24 * 60 * 60 * 1000
+
+
+def reopened(log: BareLog, *, later_ms: int = 0) -> BareLog:
     """The next life, on what lies on the disk now."""
-    return BareLog(MemoryDisk(log.disk.picture()), log.engine.options)
+    return BareLog(MemoryDisk(log.disk.picture()), log.engine.options, log.now_ms + later_ms)
 
 
 def new_log(options: LogOptions) -> BareLog:
@@ -91,3 +96,24 @@ def test_a_file_that_is_left_over_is_gone_for_good_before_a_new_life_writes() ->
     behind = calls[calls.index(("remove", left_over)) :]
     until_gone = behind[: behind.index(("sync_folder", FOLDER))]
     assert not [name for kind, name in until_gone if kind == "write"]
+
+
+@pytest.mark.parametrize("options", [COMMIT, INTERVAL])
+@pytest.mark.parametrize("is_flushed", [False, True])
+def test_a_producer_of_old_messages_is_known_after_a_kill_and_as_long_as_others(
+    options: LogOptions, is_flushed: bool
+) -> None:
+    """What it brought is years old, by its own account; when it was last seen is known to the log alone."""
+    log = new_log(options)
+    sent = of_producer("once", 7, 0)
+    log.append([(1, sent)])
+    if is_flushed:
+        log.engine.flush_now()
+    log = reopened(log, later_ms=1000 * DAY_MS)
+    apply_retention(log.engine)
+    (again,) = log.append([(1, sent)])
+    assert (again.duplicate, again.base_offset) == (True, 0)
+    log.now_ms += DAY_MS + 1
+    apply_retention(log.engine)
+    (anew,) = log.append([(1, sent)])
+    assert (anew.duplicate, anew.base_offset) == (False, 1), "it is forgotten when it was silent for a day"

@@ -198,7 +198,7 @@ def _scan_segment(engine: Engine, partition: PartitionLog, segment: Segment) -> 
     _trim_index(engine, segment)
     for found in scan(file, segment.size_bytes, size, partition.end_offset, gaps=False):
         if isinstance(found, StoredBatch):
-            _take_batch(partition, segment, found.batch)
+            _take_batch(engine, partition, segment, found.batch)
     cut_bytes = size - segment.size_bytes
     if cut_bytes > 0:
         file.truncate(segment.size_bytes)
@@ -221,12 +221,12 @@ def _trim_index(engine: Engine, segment: Segment) -> None:
         engine.disk.remove(segment.index_name)
 
 
-def _take_batch(partition: PartitionLog, segment: Segment, batch: Batch) -> None:
+def _take_batch(engine: Engine, partition: PartitionLog, segment: Segment, batch: Batch) -> None:
     """Count a batch that lies at the segment's end."""
     if batch.producer_id >= 0:
         if partition.producers is None:
             partition.producers = Producers()
-        partition.producers.store(batch, batch.base_offset, max(batch.max_timestamp, 0))
+        partition.producers.find_again(batch, engine.now_ms())
     segment.note_batch(batch, batch.base_offset, segment.size_bytes)
     segment.size_bytes += batch.size_bytes
     partition.end_offset = segment.end_offset = batch.last_offset + 1
@@ -287,7 +287,7 @@ def _replay_batches(engine: Engine, partition: PartitionLog, entry: journal.Entr
             segment = _segment_for_replay(engine, partition)
             stored = b"".join(tail_buffers((TailBatch(base_offset, memoryview(batch.data), batch.size_bytes),)))
             engine.files.open(segment, create=True).write((stored,), segment.size_bytes, len(stored))
-            _take_batch(partition, segment, parse_batch(stored))
+            _take_batch(engine, partition, segment, parse_batch(stored))
         base_offset += batch.last_offset_delta + 1
 
 
