@@ -258,7 +258,7 @@ def test_a_submission_is_printed_and_brings_its_environment(tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_a_standalone_master_with_two_workers_archives(broker: Broker, tmp_path: Path, wait_for: WaitFor) -> None:
-    """Master and workers come from the same wheel, and the submission brings the packages."""
+    """Master and workers come from the same wheel, the submission brings the packages, and both workers get work."""
     topic = broker.topic(partitions=2)
     broker.send(topic, [f"m{at}" for at in range(500)])
     broker.send(topic, [f"n{at}" for at in range(500)], partition=1)
@@ -266,6 +266,8 @@ def test_a_standalone_master_with_two_workers_archives(broker: Broker, tmp_path:
     master = f"spark://127.0.0.1:{port}"
     _, more = submission(master, tmp_path / "unused", Path("unused"), [])
     spark_class = Path(pyspark.__file__).parent / "bin" / "spark-class"
+    events = tmp_path / "events"
+    events.mkdir()
     processes: list[subprocess.Popen[bytes]] = []
 
     def launch(name: str, *arguments: str) -> None:
@@ -286,14 +288,41 @@ def test_a_standalone_master_with_two_workers_archives(broker: Broker, tmp_path:
             wait_for(lambda path=path: "Successfully registered with master" in path.read_text(), 60)
         ended = braid(
             "pipeline", "submit", "archive", "--master", master, "--bootstrap", broker.bootstrap,
-            "--path", str(tmp_path / "tables"), "--conf", "spark.driver.host=127.0.0.1", "--once", "--topics", topic,
+            "--path", str(tmp_path / "tables"), "--once", "--topics", topic, *_conf(
+                ("spark.driver.host", "127.0.0.1"),
+                # Nothing begins before both are there, however slow the machine is.
+                ("spark.cores.max", "2"), ("spark.scheduler.minRegisteredResourcesRatio", "1.0"),
+                ("spark.scheduler.maxRegisteredResourcesWaitingTime", "120s"),
+                ("spark.eventLog.enabled", "true"), ("spark.eventLog.dir", events.as_uri()),
+                ("spark.eventLog.compress", "false"), ("spark.eventLog.rolling.enabled", "false"),
+            ),
         )  # fmt: skip
         assert ended.returncode == 0, ended.stderr[-4000:]
         assert count(tmp_path / "tables", topic) == 1000
+        assert len(_workers_that_worked(events)) == 2
     finally:
         for process in processes:
             process.kill()
             process.wait()
+
+
+def _conf(*settings: tuple[str, str]) -> list[str]:
+    return [part for name, value in settings for part in ("--conf", f"{name}={value}")]
+
+
+def _workers_that_worked(events: Path) -> set[str]:
+    """Those that ended a task well, by the log that Spark keeps of its events. Each worker runs one executor, told by
+    the folder that its output goes to."""
+    (log,) = events.iterdir()
+    happened = [json.loads(line) for line in log.read_text().splitlines()]
+    outputs = {
+        each["Executor ID"]: each["Executor Info"]["Log Urls"]["stdout"]
+        for each in happened
+        if each["Event"] == "SparkListenerExecutorAdded"
+    }
+    ended = [each for each in happened if each["Event"] == "SparkListenerTaskEnd"]
+    busy = {each["Task Info"]["Executor ID"] for each in ended if each["Task End Reason"]["Reason"] == "Success"}
+    return {outputs[executor].partition("/logPage")[0] for executor in busy}
 
 
 def free_port() -> int:

@@ -11,6 +11,7 @@ import pytest
 from deltalake import DeltaTable
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.sql.datasource import WriterCommitMessage
 
 from braidmq.pipeline.tables import (
     CoverageBroken,
@@ -21,9 +22,12 @@ from braidmq.pipeline.tables import (
     FileWriter,
     NewerTable,
     Range,
+    SinkOptions,
     Table,
     TableError,
+    TableStreamWriter,
     UnlikeTable,
+    Writing,
     file_checksum,
     joined,
     named_checksum,
@@ -376,3 +380,24 @@ def test_coverage_is_the_set_of_all_offsets_that_were_added(pieces: list[tuple[i
     assert {offset for start, end in found for offset in range(start, end)} == expected
     assert all(before[1] < after[0] for before, after in pairwise(found))
     assert Covered.from_plain(covered.to_plain()).intervals == covered.intervals
+
+
+def test_a_batch_that_spark_gives_up_after_it_was_committed_stays_whole(tmp_path: Path) -> None:
+    """So it is when the process that commits is killed before it could say that it had. What was not committed goes
+    with vacuum, as all does that nobody owns."""
+    table = a_table(tmp_path / "table")
+    epoch = table.claim("archive")
+    options = {"path": str(table.path), "app": "archive", "epoch": str(epoch), "lineage": "0"}
+    writer = TableStreamWriter(Writing(SinkOptions(options), table, None))
+    committed: list[WriterCommitMessage | None] = [
+        writer.write(iter([rows(0, 10)])),
+        writer.write(iter([rows(10, 20)])),
+    ]
+    writer.commit(committed, 0)
+    writer.abort(committed, 0)
+    assert offsets(table) == list(range(20))
+    given_up = writer.write(iter([rows(20, 30)]))
+    writer.abort([given_up], 1)
+    assert offsets(table) == list(range(20))
+    assert table.vacuum(timedelta(0)) == [file.path for file in given_up.files]
+    assert offsets(table) == list(range(20))

@@ -20,10 +20,13 @@ from pyspark.sql.datasource import (
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from braidmq.logger import get_logger
 from braidmq.pipeline.tables._errors import NewerTable, TableError
 from braidmq.pipeline.tables._files import DataFile, FileWriter
 from braidmq.pipeline.tables._ranges import RANGE_OFFSET, RANGE_PROTOCOL, Range, decode_range
 from braidmq.pipeline.tables._table import Table
+
+_log = get_logger(__name__)
 
 FORMAT: Final = "braid-table"
 REASON: Final = "reason"
@@ -208,14 +211,6 @@ class Writing:
     def task(self) -> Task:
         return Task(self.table, self.quarantine, ranges=self.options.flag("ranges"))
 
-    def discard(self, messages: list[WriterCommitMessage | None]) -> None:
-        written = Written.of_all(messages)
-        for file in written.files:
-            (self.table.path / file.path).unlink(missing_ok=True)
-        if self.quarantine is not None:
-            for file in written.quarantined:
-                (self.quarantine.path / file.path).unlink(missing_ok=True)
-
     def append(
         self,
         messages: list[WriterCommitMessage | None],
@@ -241,6 +236,14 @@ class Writing:
         if version is not None and self.quarantine is not None and written.quarantined:
             settle_quarantine(self.table, self.quarantine, app, since=version)
         return version
+
+
+def left_behind(messages: list[WriterCommitMessage | None]) -> None:
+    """What tasks wrote for a batch that Spark believes was not committed is left where it is. Spark may be wrong: it
+    believes so, too, when the process that committed was killed before it could say that it had. What really is not
+    part of the table is removed by `vacuum`."""
+    if files := Written.of_all(messages).files:
+        _log.info("files are left to vacuum, unless they were committed after all", files=len(files))
 
 
 def settle_quarantine(table: Table, quarantine: Table, app: str, *, since: int | None = None) -> None:
@@ -292,7 +295,8 @@ class TableWriter(DataSourceArrowWriter):
         self._writing.append(messages, state.epoch if epoch is None else epoch, None, batch, topic_ids)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        self._writing.discard(messages)
+        """See `left_behind`."""
+        left_behind(messages)
 
 
 class TableStreamWriter(DataSourceStreamArrowWriter):
@@ -317,7 +321,8 @@ class TableStreamWriter(DataSourceStreamArrowWriter):
         return {}
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
-        self.writing.discard(messages)
+        """See `left_behind`."""
+        left_behind(messages)
 
 
 class TableSink(DataSource):
