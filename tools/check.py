@@ -31,7 +31,7 @@ TESTS_FAILED = 1
 """pytest's own status for it."""
 GATES_AT_ONCE = 2
 PERCENT = re.compile(rb"\[ *(\d+%)\]")
-SUMMARY_HEADING = "short test summary info"
+CLOSING = re.compile(r"^=+ (?:FAILURES|ERRORS|short test summary info) =+$", re.MULTILINE)
 
 FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) ([^ ]+?::.+?)(?: - |$)", re.MULTILINE)
 OTHERS_PROGRAMS = ("tests/browser/", "tests/compat/", "tests/integration/")
@@ -265,10 +265,11 @@ def report(outcomes: Sequence[Outcome], took_s: float) -> int:
 
 
 def closing(output: str) -> str:
-    """The end of what pytest printed: why tests were skipped, and its last line."""
-    lines = output.rstrip().splitlines()
-    start = next((place for place, line in enumerate(lines) if SUMMARY_HEADING in line), len(lines) - 1)
-    return "\n".join(lines[start:])
+    """The end of what pytest printed: how tests failed that passed at the second try, why others were skipped, and its
+    last line."""
+    text = output.rstrip()
+    heading = CLOSING.search(text)
+    return text[heading.start() :] if heading else text.rpartition("\n")[2]
 
 
 if __name__ == "__main__":

@@ -179,6 +179,12 @@ async def test_what_passes_at_the_second_try_is_named(check: ModuleType, monkeyp
     assert "passed at the second try: tests/compat/test_a.py::test_two" in first.output
 
 
+def test_how_it_failed_at_first_is_shown_all_the_same(check: ModuleType) -> None:
+    said = "..F\n=== FAILURES ===\nE  assert 1 == 2\n=== short test summary info ===\nFAILED x\n= 1 failed =\n"
+    assert check.closing(said) == said.partition("\n")[2].rstrip()
+    assert check.closing("...\n== 3 passed in 1s ==\n") == "== 3 passed in 1s =="
+
+
 async def test_what_fails_twice_has_failed(check: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     async def run(*_: object) -> Any:
         return outcome(check, SUMMARY)
