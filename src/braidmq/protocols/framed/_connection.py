@@ -58,6 +58,7 @@ class FramedConnection(asyncio.Protocol):
         "_home",
         "_is_flushing",
         "_is_reading",
+        "_is_write_due",
         "_loop",
         "_output",
         "_partial",
@@ -86,6 +87,7 @@ class FramedConnection(asyncio.Protocol):
         self._size_begun = b""
         """The first bytes of a frame's size, where they came alone."""
         self._output: list[Buffer] = []
+        self._is_write_due = False
         self._is_flushing = False
         self._is_reading = True
         self.opened_at = self.heard_at = self._loop.time()
@@ -243,6 +245,16 @@ class FramedConnection(asyncio.Protocol):
         _logger.info("connection closed", protocol=self._home.name, client=self.peer.host, reason=why)
         self._write_output()
         self._transport.close()
+
+    def _write_soon(self) -> None:
+        """Write what there is to write together with what else comes in this turn: each write wakes the client."""
+        if not self._is_write_due:
+            self._is_write_due = True
+            self._loop.call_soon(self._write_due)
+
+    def _write_due(self) -> None:
+        self._is_write_due = False
+        self._write_output()
 
     def _write_output(self) -> None:
         output = self._output

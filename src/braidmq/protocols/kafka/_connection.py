@@ -289,7 +289,10 @@ class Connection(FramedConnection):
                     self._output.append(later.response)
                 else:
                     self._answer(header, later.response)
-            self._write_output()
+            if begun:
+                self._write_soon()  # others may be answered in this turn, too
+            else:
+                self._write_output()
         except Exception as error:  # a fault of ours, of which who made the answer is not to hear: others wait for it
             self._fail(error)
         if not begun and (self._waiting or not self._is_reading):

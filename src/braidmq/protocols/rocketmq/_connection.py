@@ -84,7 +84,6 @@ class Connection(FramedConnection):
     __slots__ = (
         "_asked",
         "_held",
-        "_is_write_due",
         "_large_bytes",
         "_opaque",
         "_reading",
@@ -112,7 +111,6 @@ class Connection(FramedConnection):
         """What is under way to its end, whether the client is still there or not."""
         self._waits: set[asyncio.Future[Any]] = set()
         self._under_way = 0
-        self._is_write_due = False
         self._opaque = 0
         self._asked: dict[int, asyncio.Future[Command]] = {}
         """What this client was asked and has not answered, by number."""
@@ -294,15 +292,9 @@ class Connection(FramedConnection):
         self._under_way -= 1
         self._home.memory.free(call.frame_bytes)
 
-    def _write_soon(self) -> None:
-        if not self._is_write_due:
-            self._is_write_due = True
-            self._loop.call_soon(self._write_due)
-
     def _write_due(self) -> None:
-        self._is_write_due = False
         self._large_bytes = 0
-        self._write_output()
+        super()._write_due()
         if not self._is_reading:
             self._regulate()
 
