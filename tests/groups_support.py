@@ -19,13 +19,14 @@ from braidmq.core.groups import (
     Protocol,
     Pulse,
     PulseAnswer,
+    Spoken,
     Sync,
     Synced,
 )
 from braidmq.core.trace import UNTRACED, Tracer
 from braidmq.log.memory import MemoryLog
 from braidmq.model import Group, Partition, Topic
-from braidmq.model.errors import MemberIdRequired, StoreFailed
+from braidmq.model.errors import MemberIdRequired, RebalanceInProgress, StoreFailed
 from braidmq.store import Change, GroupChanged, PendingOffset, TopicChanged
 
 SESSION_MS = 10_000
@@ -233,8 +234,7 @@ class World:
             limits=self.limits,
             clock=self.clock,
             draw_id=lambda: f"id{next(self._ids)}",
-            topics_of=topics_of,
-            idle_of=idle_of,
+            make_speech=lambda: SPEECH,
             tracer=tracer,
         )
         return self
@@ -250,16 +250,36 @@ class World:
         return Speaker(self, name, **given)
 
 
-def topics_of(metadata: bytes) -> frozenset[str] | None:
-    """In these tests, metadata is the names of topics with commas between them."""
-    return None if metadata == b"?" else frozenset(metadata.decode().split(",")) - {""}
-
-
 IDLE = b"nothing"
+UNREADABLE = b"?"
 
 
-def idle_of(protocol_type: str, _: str) -> bytes | None:
-    return IDLE if protocol_type == "consumer" else None
+class PlainSpeech:
+    """In these tests, metadata is the names of topics with commas between them, and behind a colon the numbers of the
+    partitions that the member holds; an assignment is such numbers."""
+
+    def topics_of(self, metadata: bytes) -> frozenset[str] | None:
+        return None if metadata == UNREADABLE else frozenset(metadata.partition(b":")[0].decode().split(",")) - {""}
+
+    def idle_of(self, protocol_type: str, protocol: str) -> bytes | None:  # noqa: ARG002 - says it of every protocol
+        return IDLE if protocol_type == "consumer" else None
+
+    def spoken(self, metadata: bytes) -> Spoken | None:
+        topics = self.topics_of(metadata)
+        return None if topics is None else Spoken(topics, _numbers(metadata.partition(b":")[2]), None)
+
+    def held_by(self, assignment: bytes) -> frozenset[int] | None:
+        return None if assignment == UNREADABLE else _numbers(b"" if assignment == IDLE else assignment)
+
+    def assignment(self, numbers: frozenset[int], metadata: bytes) -> bytes:  # noqa: ARG002 - the same for all
+        return b",".join(b"%d" % number for number in sorted(numbers))
+
+
+def _numbers(text: bytes) -> frozenset[int]:
+    return frozenset(int(number) for number in text.split(b",") if number.isdigit())
+
+
+SPEECH = PlainSpeech()
 
 
 class Speaker:
@@ -352,6 +372,75 @@ class Speaker:
         )
 
 
+class Talker(Speaker):
+    """A client that speaks the classic protocol and does what it hears, in a group of any kind. An eager one gives up
+    all that it holds before it joins; a cooperative one says what it holds, and comes back when it has given something
+    up."""
+
+    def __init__(
+        self,
+        world: World,
+        name: str,
+        *,
+        topics: tuple[str, ...] = ("orders",),
+        is_cooperative: bool = False,
+        **given: Any,
+    ) -> None:
+        super().__init__(world, name, **given)
+        self.topics = topics
+        self.is_cooperative = is_cooperative
+        self.held: frozenset[int] = frozenset()
+
+    @property
+    def epoch(self) -> int:
+        return self.generation
+
+    async def come(self) -> None:
+        """Join, and take what is assigned; again, while there is something to give up first."""
+        while True:
+            self.prepare()
+            await self.join()
+            synced = await self.sync(self.shares() if self.is_leader else None)
+            if not self.take(synced.assignment):
+                return
+
+    async def beat(self) -> None:
+        try:
+            self.heartbeat()
+        except RebalanceInProgress:
+            await self.come()
+
+    def prepare(self) -> None:
+        """What it says when it joins next."""
+        if not self.is_cooperative:
+            self.held = frozenset()
+        metadata = ",".join(self.topics).encode() + b":" + SPEECH.assignment(self.held, b"")
+        self.protocols = (Protocol("cooperative" if self.is_cooperative else "eager", metadata),)
+
+    def take(self, assignment: bytes) -> bool:
+        """Whether it gave something up, and comes again."""
+        assigned = _numbers(assignment)
+        is_less = bool(self.held - assigned)
+        self.held = assigned
+        return is_less and self.is_cooperative
+
+    def shares(self) -> dict[str, bytes]:
+        """What it assigns as the leader of a group: everything, evenly; nothing that another one still owns."""
+        assert self.joined is not None
+        told = {each.member_id: SPEECH.spoken(each.metadata) for each in self.joined.members}
+        names = sorted(told)
+        by_name = self._world.directory.by_name
+        read = sorted({name for each in told.values() if each is not None for name in each.topics if name in by_name})
+        numbers = [number for name in read for number in by_name[name].partition_numbers]
+        owners = {number: name for name, each in told.items() if each is not None for number in each.held}
+        shares: dict[str, set[int]] = {name: set() for name in names}
+        for place, number in enumerate(numbers):
+            name = names[place % len(names)]
+            if not self.is_cooperative or owners.get(number, name) == name:
+                shares[name].add(number)
+        return {name: SPEECH.assignment(frozenset(share), b"") for name, share in shares.items()}
+
+
 class Holder:
     """A client that we assign to: it gives up at once what it is told to, and says so in its next heartbeat."""
 
@@ -421,7 +510,7 @@ class Holder:
         )
 
 
-async def converge(*holders: Holder) -> None:
+async def converge(*holders: Holder | Talker) -> None:
     """Heartbeats in turn, until nobody is told anything new."""
     for _ in range(20):
         before = [(holder.epoch, holder.held) for holder in holders]

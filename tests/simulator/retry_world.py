@@ -264,8 +264,8 @@ class RetryWorld:
         assert self.published <= ended, f"lost: {self.published - ended}"
         assert not self.rows.by_id, f"still waiting: {list(self.rows.by_id.values())}"
         copies = Counter(map(_attempt, self._copies()))
-        unasked = [each for each, count in copies.items() if count > self.sent_back[each] + self.deaths]
-        assert not unasked, f"more copies than words and deaths: {unasked}"
+        unasked = [each for each, count in copies.items() if count > self.sent_back[each] * (1 + self.deaths)]
+        assert not unasked, f"more copies than words, and one more of each for each death: {unasked}"
         for message in self._copies():
             said = message.properties
             assert (said[RETRY_TOPIC_HEADER], said[ORIGIN_ID_HEADER]) == ("orders", f"o-{message.id}")

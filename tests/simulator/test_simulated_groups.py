@@ -12,12 +12,15 @@ from typing import Any
 
 import pytest
 
+from braidmq.core.groups import Spoken
 from braidmq.core.groups._classic import ClassicGroup
 from braidmq.core.groups._consumer import ConsumerGroup
 from braidmq.core.groups._consumer_member import ConsumerMember
 from braidmq.core.groups._share import ShareGroup
+from groups_support import PlainSpeech
 from simulator.assigned_world import AssignedWorld
 from simulator.groups_world import GroupsWorld
+from simulator.mixed_world import MixedWorld
 from simulator.share_world import ShareWorld
 
 LIVES = 4
@@ -32,7 +35,7 @@ def silence() -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
-World = type[GroupsWorld] | type[AssignedWorld] | type[ShareWorld]
+World = type[GroupsWorld] | type[AssignedWorld] | type[MixedWorld] | type[ShareWorld]
 
 
 async def run_world(kind: World, seed: int) -> GroupsWorld | AssignedWorld | ShareWorld:
@@ -69,6 +72,11 @@ async def test_every_promise_holds_whatever_members_store_and_time_do() -> None:
 async def test_no_partition_is_in_two_hands_whatever_members_topics_store_and_time_do() -> None:
     total = await run_seeds(AssignedWorld, 0, 10.0)
     assert min(total[what] for what in ("assignments", "commits", "leaves", "crashes")) > 0
+
+
+async def test_clients_are_changed_over_one_by_one_whatever_else_happens() -> None:
+    total = await run_seeds(MixedWorld, 0, 10.0)
+    assert min(total[what] for what in ("joins", "assignments", "commits", "upgrades", "downgrades", "crashes")) > 0
 
 
 async def test_groups_that_share_partitions_are_what_their_members_were_told_whatever_happens() -> None:
@@ -124,20 +132,29 @@ async def test_a_group_that_gives_what_another_holds_is_found_out(monkeypatch: p
         await run_seeds(AssignedWorld, 0, 30.0)
 
 
+async def test_a_group_that_does_not_ask_what_is_still_held_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of cooperative clients, who give up only what they are told to."""
+    monkeypatch.setattr(
+        PlainSpeech, "spoken", lambda speech, metadata: Spoken(speech.topics_of(metadata), frozenset(), None)
+    )
+    with pytest.raises(AssertionError, match="in the hands of"):
+        await run_seeds(MixedWorld, 0, 30.0)
+
+
 async def test_a_group_that_answers_before_it_has_kept_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    keep = ConsumerGroup._keep
+    keep = ConsumerGroup.keep
 
     def keep_later(group: ConsumerGroup) -> None:
         keep(group)
 
-    monkeypatch.setattr(ConsumerGroup, "_keep", keep_later)
+    monkeypatch.setattr(ConsumerGroup, "keep", keep_later)
     with pytest.raises(AssertionError, match="seed"):
         await run_seeds(AssignedWorld, 0, 30.0)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("kind", [GroupsWorld, AssignedWorld, ShareWorld])
+@pytest.mark.parametrize("kind", [GroupsWorld, AssignedWorld, MixedWorld, ShareWorld])
 async def test_every_promise_holds_through_hundreds_of_thousands_of_steps(kind: World) -> None:
     total = await run_seeds(kind, 1_000_000, 300.0)
     assert total["steps"] > 100_000

@@ -25,7 +25,7 @@ from braidmq.core.cursors import SECRET_BYTES, CursorLimits, Cursors
 from braidmq.core.deferral import Rows
 from braidmq.core.delivery import Delivery
 from braidmq.core.group_offsets import GroupOffsets, ResetBoard
-from braidmq.core.groups import GroupLimits, Groups
+from braidmq.core.groups import GroupLimits, Groups, Migration
 from braidmq.core.halves import HALVES_TOPIC, Halves, WaitingRoom
 from braidmq.core.health import Health
 from braidmq.core.lite import Lite, LiteLimits
@@ -59,7 +59,7 @@ from braidmq.node._metrics import held_metrics, log_metrics, node_metrics
 from braidmq.node._obedience import half_limits
 from braidmq.node._operations_desk import OperationsDesk
 from braidmq.node._reconcile import reconcile
-from braidmq.node._said import idle_assignment, subscribed_topics
+from braidmq.node._said import kafka_speech
 from braidmq.protocols.listener import Address, Listener, bind, bound_addresses, close_all
 from braidmq.protocols.refusals import Refusals
 from braidmq.settings import Settings, effective, file_limits, files_needed, known_origins, shared_files
@@ -220,8 +220,7 @@ class Node:
             self.log,
             GroupStates(store),
             limits=self._group_limits(),
-            topics_of=subscribed_topics,
-            idle_of=idle_assignment,
+            make_speech=lambda: kafka_speech(self.catalog),
             tracer=self.tracer,
         )
         self._open.push_async_callback(self.groups.close)
@@ -406,6 +405,7 @@ class Node:
             heartbeat_ms=kafka.group_heartbeat_ms,
             consumer_session_ms=kafka.group_session_ms,
             members_max=kafka.group_members_max,
+            migration=Migration(kafka.group_migration),
             offsets_retention_ms=kafka.offsets_retention_s * 1000,
         )
 

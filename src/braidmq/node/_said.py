@@ -6,19 +6,15 @@ its 5 MB.
 
 from collections.abc import Mapping, Sequence
 
+from braidmq.core.groups import Speech
+from braidmq.store import Catalog
 
-def subscribed_topics(metadata: bytes) -> frozenset[str] | None:
-    """The topics that a member subscribes to; None for what cannot be read."""
+
+def kafka_speech(catalog: Catalog) -> Speech:
+    """What members of groups write to each other."""
     from braidmq.protocols import kafka
 
-    return kafka.subscribed_topics(metadata)
-
-
-def idle_assignment(protocol_type: str, protocol: str) -> bytes | None:
-    """What a member is told that is to read nothing; None where its assignor would not know what to make of it."""
-    from braidmq.protocols import kafka
-
-    return kafka.idle_assignment(protocol_type, protocol)
+    return kafka.ConsumerSpeech(catalog)
 
 
 def assigned_partitions(assignment: bytes) -> Mapping[str, Sequence[int]]:

@@ -338,6 +338,13 @@ class KafkaSettings(Section, frozen=True):
     group_members_max: Annotated[
         int, Meta(description="How many members a group may have; more are refused.", ge=1, le=1_000_000)
     ] = 100_000
+    group_migration: Annotated[
+        Literal["bidirectional", "upgrade", "downgrade", "disabled"],
+        Meta(
+            description="Whether a group's clients may be changed one by one from `group.protocol=classic` to"
+            " `consumer` (upgrade), and back (downgrade). Apache Kafka calls it `group.consumer.migration.policy`."
+        ),
+    ] = "bidirectional"
     offsets_retention_s: Annotated[
         int,
         Meta(

@@ -14,7 +14,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from kafka import KafkaAdminClient, KafkaConsumer  # type: ignore[attr-defined]  # kafka-python has no types
 
-from braidmq.core.groups import GroupState
+from braidmq.core.groups import GroupKind, GroupState
 from braidmq.core.groups._classic import ClassicGroup
 from braidmq.model import Message
 from braidmq.node import Node
@@ -501,3 +501,72 @@ async def test_consumers_work_on_when_the_node_restarts_under_them(
     assert generation(again) == before, "nobody had to join again"
     await reader.stop()
     assert sorted(map(int, set(reader.bodies))) == list(range(40))
+
+
+# Changed over from one kind to the other.
+
+
+def divided(*readers: Reader) -> bool:
+    """Whether everything is in somebody's hands, evenly, and nothing in two."""
+    shares = [reader.assigned for reader in readers]
+    sizes = [len(share) for share in shares]
+    return sum(sizes) == PARTITIONS and set().union(*shares) == set(range(PARTITIONS)) and max(sizes) - min(sizes) <= 1
+
+
+@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+async def test_clients_are_changed_over_one_by_one_and_back(node: Node, strategy: str) -> None:
+    """As a rolling restart does it; what the group has done stays done, and nothing is read twice in between."""
+
+    def classic() -> Reader:
+        return Reader(node, partition_assignment_strategy=strategy)
+
+    def consumer() -> Reader:
+        return Reader(node, group_protocol="consumer")
+
+    readers = [classic(), classic()]
+    published = 0
+
+    async def reads_on(kind: GroupKind) -> None:
+        nonlocal published
+        await until(lambda: divided(*readers))
+        view = node.groups.find("g")
+        assert view is not None
+        assert view.kind is kind
+        await publish(node, *(b"%d" % number for number in range(published, published + 40)))
+        published += 40
+        await until(lambda: committed(node) == published)
+
+    everyone = list(readers)
+    await reads_on(GroupKind.CLASSIC)
+    for place, kind in ((0, GroupKind.CONSUMER), (1, GroupKind.CONSUMER)):
+        await readers[place].stop()
+        readers[place] = consumer()
+        everyone.append(readers[place])
+        await reads_on(kind)
+    for place, kind in ((0, GroupKind.CONSUMER), (1, GroupKind.CLASSIC)):
+        await readers[place].stop()
+        readers[place] = classic()
+        everyone.append(readers[place])
+        await reads_on(kind)
+    for reader in readers:
+        await reader.stop()
+    assert [reader.errors for reader in everyone] == [[]] * len(everyone)
+    assert sorted(int(body) for reader in everyone for body in reader.bodies) == list(range(published))
+
+
+async def test_a_mixed_group_is_described_with_the_kind_of_each_member(node: Node) -> None:
+    old, new = Reader(node), Reader(node, group_protocol="consumer")
+    await until(lambda: divided(old, new))
+
+    def describe() -> Any:
+        admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": bootstrap(node)})
+        return admin.describe_consumer_groups(["g"])["g"].result(LIMIT_S)
+
+    found = await asyncio.to_thread(describe)
+    assert found.type == confluent_kafka.ConsumerGroupType.CONSUMER
+    assert sorted(len(member.assignment.topic_partitions) for member in found.members) == [2, 2]
+    view = node.groups.find_consumer("g")
+    assert view is not None
+    assert sorted(member.is_classic for member in view.members) == [False, True]
+    await old.stop()
+    await new.stop()

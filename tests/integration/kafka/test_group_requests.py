@@ -627,10 +627,20 @@ async def test_every_version_describes_groups_that_we_assign_to(client: RawClien
     assert (listed.group_id, listed.protocol_type, listed.group_type) == ("g", "consumer", "consumer")
 
 
-async def test_classic_members_have_no_place_among_those_that_we_assign_to(client: RawClient, topic: Topic) -> None:
+async def test_classic_members_come_among_those_that_we_assign_to(client: RawClient, topic: Topic) -> None:
     await client.ask(pulse_request(topic), 1)
-    refused = await client.ask(join_request(version=9), 9)
-    assert refused.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    unlike = await client.ask(join_request(version=9, protocol_type="connect"), 9)
+    assert unlike.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    joined = await join(client)
+    assert (joined.error_code, joined.generation_id, joined.protocol_name, joined.leader) == (0, 2, "range", "")
     await client.ask(pulse_request(topic, epoch=-1), 1)
-    assert (await join(client)).error_code == 0
+    (listed,) = (await client.ask(ListGroupsRequest(), 5)).groups
+    assert (listed.group_id, listed.group_type) == ("g", "classic"), "none is left whom we assign to"
+
+
+async def test_a_group_that_cannot_be_assigned_to_is_not_one_for_who_wants_that(
+    client: RawClient, topic: Topic
+) -> None:
+    protocol = JoinGroupRequest.JoinGroupRequestProtocol(name="own", metadata=b"")
+    assert (await join(client, protocol_type="connect", protocols=[protocol])).error_code == 0
     assert (await client.ask(pulse_request(topic), 1)).error_code == ErrorCode.GROUP_ID_NOT_FOUND

@@ -160,7 +160,7 @@ class ClientsDesk:
             for topic, partitions in sorted(self._assigned_of(member.assignment).items())
             for partition in partitions
         ]
-        topics = self._groups.topics_of(member.metadata) or {each.topic for each in held}
+        topics = self._groups.speech.topics_of(member.metadata) or {each.topic for each in held}
         return _kafka_member(member, sorted(topics), held, software)
 
     def _assigned_member(self, member: ConsumerMemberView, software: _Software) -> GroupMember:

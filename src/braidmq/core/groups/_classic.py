@@ -24,7 +24,7 @@ from typing import Any, Protocol
 
 from braidmq.core.groups._member import Member
 from braidmq.core.groups._roster import Roster
-from braidmq.core.groups._rows import ClassicMemberRow, ClassicRow, Row
+from braidmq.core.groups._rows import GROUP_KEY, ClassicMemberRow, ClassicRow, Row
 from braidmq.core.groups._words import (
     CONSUMER_PROTOCOL,
     NO_GENERATION,
@@ -32,14 +32,13 @@ from braidmq.core.groups._words import (
     GroupLimits,
     GroupState,
     GroupView,
-    IdleOf,
     Join,
     Joined,
     Leaver,
     MemberIdentity,
+    Speech,
     Sync,
     Synced,
-    TopicsOf,
 )
 from braidmq.core.timing import Clock, Deadline
 from braidmq.logger import get_logger
@@ -73,9 +72,12 @@ class Home(Protocol):
 
     clock: Clock
     limits: GroupLimits
-    topics_of: TopicsOf
-    idle_of: IdleOf
     draw_id: Callable[[], str]
+
+    @property
+    def speech(self) -> Speech:
+        """What members write to each other."""
+        ...
 
     def is_paused(self, group: str) -> bool:
         """Whether its members are to be given nothing."""
@@ -92,10 +94,11 @@ class ClassicGroup:
 
     kind = GroupKind.CLASSIC
 
-    def __init__(self, name: str, home: Home) -> None:
+    def __init__(self, name: str, home: Home, *, generation: int = 0) -> None:
+        """`generation` is where one of another kind and the same name has ended, so that no number comes twice."""
         self.name = name
         self.state = _EMPTY
-        self.generation = 0
+        self.generation = generation
         self.protocol: str | None = None
         self.topics: frozenset[str] | None = None
         """What the members read; None where they do not say."""
@@ -400,7 +403,7 @@ class ClassicGroup:
 
     @property
     def _idle(self) -> bytes | None:
-        return self._home.idle_of(self.protocol_type or "", self.protocol or "")
+        return self._home.speech.idle_of(self.protocol_type or "", self.protocol or "")
 
     @property
     def obeys_pause(self) -> bool:
@@ -482,6 +485,32 @@ class ClassicGroup:
             raise GroupNotEmpty(f"the group {self.name!r} has members")
         self.close()
         self._enter(_DEAD)
+
+    def disband(self) -> None:
+        """The members go on in a group of another kind: who waits for something here is told to come again."""
+        for member in self.members.values():
+            member.answer_join(RebalanceInProgress())
+            member.answer_sync(RebalanceInProgress())
+        self.close()
+        self._enter(_DEAD)
+
+    def row(self, *, is_rebalancing: bool = False) -> ClassicRow:
+        """What is kept of the group itself."""
+        return ClassicRow(
+            generation=self.generation,
+            protocol_type=self.protocol_type,
+            protocol=self.protocol,
+            leader=self.leader,
+            is_rebalancing=is_rebalancing,
+            changed_ms=self.changed_ms,
+        )
+
+    def member_rows(self, assignments: Mapping[str, bytes] | None = None) -> Mapping[str, ClassicMemberRow]:
+        """What is kept of its members, with what they are assigned now unless told otherwise."""
+        return {
+            member.id: member.row(member.assignment if assignments is None else assignments.get(member.id, b""))
+            for member in self.members.values()
+        }
 
     def close(self) -> None:
         """No timer of this group runs any more."""
@@ -591,7 +620,7 @@ class ClassicGroup:
         return Deadline(self._home.clock, partial(self._session_over, member_id))
 
     def _read_topics(self) -> frozenset[str] | None:
-        return self._roster.topics(self.protocol or "", self._home.topics_of)
+        return self._roster.topics(self.protocol or "", self._home.speech)
 
     def _joined(self, member: Member, *, with_members: bool = True) -> Joined:
         is_told = with_members and member.id == self.leader
@@ -604,19 +633,7 @@ class ClassicGroup:
     def _keep(
         self, *, is_rebalancing: bool = False, assignments: Mapping[str, bytes] | None = None
     ) -> "asyncio.Future[None]":
-        rows: dict[str, Row] = {
-            "": ClassicRow(
-                generation=self.generation,
-                protocol_type=self.protocol_type,
-                protocol=self.protocol,
-                leader=self.leader,
-                is_rebalancing=is_rebalancing,
-                changed_ms=self.changed_ms,
-            )
-        }
-        for member in self.members.values():
-            assignment = member.assignment if assignments is None else assignments.get(member.id, b"")
-            rows[member.id] = member.row(assignment)
+        rows: dict[str, Row] = {GROUP_KEY: self.row(is_rebalancing=is_rebalancing), **self.member_rows(assignments)}
         return self._home.keep(self.name, rows)
 
     @staticmethod

@@ -23,7 +23,7 @@ from typing import Protocol
 
 from braidmq.core.groups._assignors import ASSIGNORS, DEFAULT_ASSIGNOR, Wish
 from braidmq.core.groups._consumer_member import LEFT_FOR_A_WHILE, ConsumerMember, Progress, Subscription
-from braidmq.core.groups._rows import GROUP_KEY, ConsumerMemberRow, ConsumerRow, Row
+from braidmq.core.groups._rows import GROUP_KEY, ClassicSide, ConsumerMemberRow, ConsumerRow, Row
 from braidmq.core.groups._words import (
     CONSUMER_PROTOCOL,
     NO_GENERATION,
@@ -49,6 +49,7 @@ from braidmq.model.errors import (
     InstanceFenced,
     InstanceUnreleased,
     StaleEpoch,
+    StaleGeneration,
     UnknownMember,
 )
 from braidmq.model.share_settings import Pace
@@ -74,6 +75,10 @@ class Home(Protocol):
         """The partitions of every topic there is, in order."""
         ...
 
+    def downgrade(self, group: "ConsumerGroup") -> "asyncio.Future[None]":
+        """Let the members divide the work themselves from now on, as all of them think they do. When that is kept."""
+        ...
+
     def consumer_pace(self, group: str) -> Pace:
         """How long its members may be silent, and how often they say that they live."""
         ...
@@ -88,10 +93,10 @@ class ConsumerGroup:
 
     kind = GroupKind.CONSUMER
 
-    def __init__(self, name: str, home: Home) -> None:
+    def __init__(self, name: str, home: Home, *, epoch: int = 0) -> None:
+        """`epoch` is where one of another kind and the same name has ended, so that no number comes twice."""
         self.name = name
-        self.epoch = 0
-        self.target_epoch = 0
+        self.epoch = self.target_epoch = epoch
         self.members: dict[str, ConsumerMember] = {}
         self.assignor = DEFAULT_ASSIGNOR
         self._home = home
@@ -117,24 +122,36 @@ class ConsumerGroup:
     ) -> "ConsumerGroup":
         """The group as it was kept; its members' sessions begin anew."""
         group = cls(name, home)
-        group.epoch, group.target_epoch, group.assignor = row.epoch, row.target_epoch, row.assignor
+        group._take_over_rows(row, members)
         group._is_unkept = False
-        for member_id, kept in members.items():
-            member = group._new_member(member_id, kept.instance_id)
-            member.restore(kept)
-            group.members[member_id] = member
-            group._targets[member_id] = frozenset(kept.target)
-            if kept.instance_id is not None:
-                group._instances[kept.instance_id] = member_id
-            group._watch(member)
-        for member in group.members.values():
-            group._owners |= dict.fromkeys(member.revoking, member.id)
-        for member in group.members.values():
-            group._owners |= dict.fromkeys(member.assigned, member.id)
-        topics, read_by = group._look_up()
-        if _digest(topics) == row.topics:
-            group._topics, group._read_by, group._is_topics_stale = topics, read_by, False
         return group
+
+    @classmethod
+    def upgraded(
+        cls, name: str, home: Home, row: ConsumerRow, members: Mapping[str, ConsumerMemberRow]
+    ) -> "ConsumerGroup":
+        """A group of members that have divided the work themselves until now; kept with the first change."""
+        group = cls(name, home)
+        group._take_over_rows(row, members)
+        return group
+
+    def _take_over_rows(self, row: ConsumerRow, members: Mapping[str, ConsumerMemberRow]) -> None:
+        self.epoch, self.target_epoch, self.assignor = row.epoch, row.target_epoch, row.assignor
+        for member_id, kept in members.items():
+            member = self._new_member(member_id, kept.instance_id)
+            member.restore(kept)
+            self.members[member_id] = member
+            self._targets[member_id] = frozenset(kept.target)
+            if kept.instance_id is not None:
+                self._instances[kept.instance_id] = member_id
+            self._watch(member)
+        for member in self.members.values():
+            self._owners |= dict.fromkeys(member.revoking, member.id)
+        for member in self.members.values():
+            self._owners |= dict.fromkeys(member.assigned, member.id)
+        topics, read_by = self._look_up()
+        if _digest(topics) == row.topics:
+            self._topics, self._read_by, self._is_topics_stale = topics, read_by, False
 
     # Heartbeats.
 
@@ -143,49 +160,53 @@ class ConsumerGroup:
         GroupFull, InvalidExpression."""
         if pulse.pattern:
             self._pattern(pulse.pattern)
-        member = self._join(pulse) if pulse.epoch == 0 else self._known(pulse)
+        member = self.enroll(pulse.member_id, pulse.instance_id) if pulse.epoch == 0 else self._known(pulse)
         before = member.assigned
         self._update(member, pulse)
-        self._refresh_topics()
-        if self.epoch > self.target_epoch:
-            self._retarget()
-        self._reconcile(member, pulse.held)
+        self.settle(member, pulse.held)
         self._watch(member)
         # Who holds something else may have missed an answer; to be told again does no harm.
         is_told = pulse.is_full or member.assigned != before or pulse.held not in (None, member.assigned)
         heartbeat_ms = self._home.consumer_pace(self.name).heartbeat_ms
         answer = PulseAnswer(member.id, member.epoch, heartbeat_ms, member.assigned if is_told else None)
-        return answer, self._keep()
+        return answer, self.keep()
 
-    def _join(self, pulse: Pulse) -> ConsumerMember:
-        """The member, as one that holds nothing. One that is here already comes back after it was fenced."""
-        member = self.members.get(pulse.member_id)
+    def enroll(self, member_id: str, instance_id: str | None, *, is_classic: bool = False) -> ConsumerMember:
+        """The member, as one that holds nothing. One that is here already comes back after it was fenced. Raises
+        InstanceUnreleased, GroupFull."""
+        member = self.members.get(member_id)
         if member is not None and member.epoch == LEFT_FOR_A_WHILE:
             member.epoch = member.previous_epoch = 0
-        old = self.members.get(self._instances.get(pulse.instance_id or "", ""))
-        if old is not None and old is not member and pulse.instance_id is not None:
-            return self._take_over(old, pulse)
+        old = self.members.get(self._instances.get(instance_id or "", ""))
+        if old is not None and old is not member and instance_id is not None:
+            return self._take_over(old, member_id, instance_id, is_classic)
         if member is None:
-            if len(self.members) >= self._home.limits.members_max:
-                raise GroupFull(f"the group {self.name!r} may have {self._home.limits.members_max} members")
-            member = self._new_member(pulse.member_id, pulse.instance_id)
+            self.check_room()
+            member = self._new_member(member_id, instance_id)
             self.members[member.id] = member
             if member.instance_id is not None:
                 self._instances[member.instance_id] = member.id
             self._begin_epoch(f"member {member.id} joins")
         return member
 
-    def _take_over(self, old: ConsumerMember, pulse: Pulse) -> ConsumerMember:
-        """An instance that had gone for a while comes back under another id, to what it held."""
-        if old.epoch != LEFT_FOR_A_WHILE:
-            raise InstanceUnreleased(f"instance {pulse.instance_id!r} of {self.name!r} is still member {old.id}")
-        member = self._new_member(pulse.member_id, pulse.instance_id)
-        member.subscription = old.subscription
+    def check_room(self) -> None:
+        """Raises GroupFull."""
+        if len(self.members) >= self._home.limits.members_max:
+            raise GroupFull(f"the group {self.name!r} may have {self._home.limits.members_max} members")
+
+    def _take_over(self, old: ConsumerMember, member_id: str, instance_id: str, is_classic: bool) -> ConsumerMember:
+        """An instance comes back under another id, to what it held. It had gone for a while; only who speaks the
+        classic protocol, or did, need not have said so."""
+        if old.epoch != LEFT_FOR_A_WHILE and old.classic is None and not is_classic:
+            raise InstanceUnreleased(f"instance {instance_id!r} of {self.name!r} is still member {old.id}")
+        self._hold(old, Progress.STABLE, old.assigned, frozenset())
+        member = self._new_member(member_id, instance_id)
+        member.subscription, member.classic = old.subscription, old.classic
         member.assigned = old.assigned
         old.end()
         present = (member if each is old else each for each in self.members.values())
         self.members = {each.id: each for each in present}
-        self._instances[pulse.instance_id or ""] = member.id
+        self._instances[instance_id] = member.id
         self._targets[member.id] = self._targets.pop(old.id, frozenset())
         self._read_by[member.id] = self._read_by.pop(old.id, frozenset())
         self._owners |= dict.fromkeys(member.assigned, member.id)
@@ -193,7 +214,7 @@ class ConsumerGroup:
         return member
 
     def _known(self, pulse: Pulse) -> ConsumerMember:
-        member = self._find(pulse.member_id, pulse.instance_id)
+        member = self.find(pulse.member_id, pulse.instance_id)
         if pulse.epoch == member.epoch:
             return member
         # The answer with the newer epoch may have been lost.
@@ -205,7 +226,8 @@ class ConsumerGroup:
             )
         return member
 
-    def _find(self, member_id: str, instance_id: str | None) -> ConsumerMember:
+    def find(self, member_id: str, instance_id: str | None) -> ConsumerMember:
+        """Raises UnknownMember, InstanceFenced."""
         if instance_id is not None:
             current = self._instances.get(instance_id)
             if current is None:
@@ -226,10 +248,18 @@ class ConsumerGroup:
             rack=old.rack if pulse.rack is None else pulse.rack,
             rebalance_ms=old.rebalance_ms if pulse.rebalance_ms < 0 else pulse.rebalance_ms,
         )
-        if (member.client_id, member.client_host) != (pulse.client_id, pulse.client_host):
-            member.client_id, member.client_host = pulse.client_id, pulse.client_host
+        self.describe(member, subscription, None, (pulse.client_id, pulse.client_host))
+
+    def describe(
+        self, member: ConsumerMember, subscription: Subscription, classic: ClassicSide | None, client: tuple[str, str]
+    ) -> None:
+        """Take what is known of the member now."""
+        known = (member.client_id, member.client_host)
+        if (known, member.classic) != (client, classic):
+            member.client_id, member.client_host = client
+            member.classic = classic
             self._changed.add(member.id)
-        if subscription == old:
+        if subscription == (old := member.subscription):
             return
         member.subscription = subscription
         self._changed.add(member.id)
@@ -244,7 +274,8 @@ class ConsumerGroup:
         """Topics came, grew or went; the next heartbeat looks whether that matters here."""
         self._is_topics_stale = True
 
-    def _refresh_topics(self) -> None:
+    def refresh_topics(self) -> None:
+        """Begin an epoch if what the members read is not what it was."""
         if not self._is_topics_stale:
             return
         self._is_topics_stale = False
@@ -295,6 +326,18 @@ class ConsumerGroup:
 
     # A member on its way.
 
+    def settle(self, member: ConsumerMember, held: frozenset[int] | None) -> None:
+        """Bring the member as near to the target as it can come, now that it holds this."""
+        self.refresh_topics()
+        if self.epoch > self.target_epoch:
+            self._retarget()
+        self._reconcile(member, held)
+
+    def is_all_free(self, member: ConsumerMember) -> bool:
+        """Whether nobody else holds anything of what the member is to hold."""
+        target = self.target(member.id)
+        return all(self._owners.get(number, member.id) == member.id for number in target)
+
     def _reconcile(self, member: ConsumerMember, held: frozenset[int] | None) -> None:
         if member.is_reconciled(self.target_epoch):
             return
@@ -309,7 +352,7 @@ class ConsumerGroup:
             self._changed.add(member.id)
 
     def _advance(self, member: ConsumerMember, epoch: int, held: frozenset[int] | None) -> None:
-        target = self._targets.get(member.id, frozenset())
+        target = self.target(member.id)
         kept = member.assigned & target
         revoking = member.assigned - kept
         if revoking and (held is None or held & revoking):
@@ -331,6 +374,9 @@ class ConsumerGroup:
         member.progress, member.assigned, member.revoking = progress, assigned, revoking
 
     def _watch(self, member: ConsumerMember) -> None:
+        if member.classic is not None:
+            member.session.set(member.classic.session_ms)
+            return
         member.session.set(self._home.consumer_pace(self.name).session_ms)
         if member.progress is not Progress.REVOKING:
             member.giving_up.cancel()
@@ -341,7 +387,7 @@ class ConsumerGroup:
 
     def leave(self, pulse: Pulse) -> tuple[PulseAnswer, "asyncio.Future[None] | None"]:
         """The member goes for good, or, an instance, for a while. Raises UnknownMember, InstanceFenced."""
-        member = self._find(pulse.member_id, pulse.instance_id)
+        member = self.find(pulse.member_id, pulse.instance_id)
         if pulse.epoch == LEFT_FOR_A_WHILE and member.instance_id is not None:
             _logger.info("instance leaves for a while", group=self.name, member=member.id)
             member.giving_up.cancel()
@@ -350,19 +396,32 @@ class ConsumerGroup:
             self._changed.add(member.id)
         else:
             self._remove(member, "left")
-        return PulseAnswer(member.id, pulse.epoch, self._home.consumer_pace(self.name).heartbeat_ms, None), self._keep()
+        kept = self._keep_without()
+        return PulseAnswer(member.id, pulse.epoch, self._home.consumer_pace(self.name).heartbeat_ms, None), kept
 
     def remove(self, leavers: Iterable[Leaver]) -> tuple[list[BraidError | None], "asyncio.Future[None] | None"]:
-        """An administrator removes instances. For each its error or None; and when that is kept."""
+        """Members that speak the classic protocol leave, or an administrator removes instances. For each its error or
+        None; and when that is kept."""
         fates: list[BraidError | None] = []
         for leaver in leavers:
-            member = self.members.get(self._instances.get(leaver.instance_id or "", ""))
-            if member is None or leaver.member_id:
-                fates.append(UnknownMember(f"the group {self.name!r} has no such instance"))
-            else:
-                self._remove(member, "was removed")
+            try:
+                self._remove(self._leaving(leaver), "left" if leaver.member_id else "was removed")
                 fates.append(None)
-        return fates, self._keep()
+            except BraidError as error:
+                fates.append(error)
+        return fates, self._keep_without()
+
+    def _leaving(self, leaver: Leaver) -> ConsumerMember:
+        """Raises UnknownMember, InstanceFenced."""
+        if leaver.member_id:
+            member = self.find(leaver.member_id, leaver.instance_id)
+            if member.classic is None:
+                raise UnknownMember(f"member {member.id} of {self.name!r} leaves by a heartbeat")
+            return member
+        member_id = self._instances.get(leaver.instance_id or "", "")
+        if member_id not in self.members:
+            raise UnknownMember(f"the group {self.name!r} has no such instance")
+        return self.members[member_id]
 
     def _remove(self, member: ConsumerMember, why: str) -> None:
         _logger.info("member is out", group=self.name, member=member.id, why=why)
@@ -380,13 +439,18 @@ class ConsumerGroup:
     def _session_over(self, member_id: str) -> None:
         if (member := self.members.get(member_id)) is not None:
             self._remove(member, "fell silent")
-            self._keep()
+            self._keep_without()
 
     def _giving_up_over(self, member_id: str) -> None:
         member = self.members.get(member_id)
-        if member is not None and member.progress is Progress.REVOKING:
+        if member is None:
+            return
+        if member.classic is not None:
+            self._remove(member, "did not come back in time")
+            self._keep_without()
+        elif member.progress is Progress.REVOKING:
             self._remove(member, "did not give up in time what it is not to hold")
-            self._keep()
+            self._keep_without()
 
     def delete(self) -> None:
         """Raises GroupNotEmpty."""
@@ -401,8 +465,8 @@ class ConsumerGroup:
     # Offsets.
 
     def check_commit(self, identity: MemberIdentity | None, *, in_transaction: bool) -> None:
-        """Raises UnknownMember, StaleEpoch. In a transaction, a client that does not say who it is is believed: it may
-        know the group by its name alone."""
+        """Raises UnknownMember, StaleEpoch, StaleGeneration. In a transaction, a client that does not say who it is is
+        believed: it may know the group by its name alone."""
         epoch = NO_GENERATION if identity is None else identity.generation
         is_anybody = identity is None or (not identity.member_id and identity.instance_id is None)
         if epoch < 0 and (not self.members or (in_transaction and is_anybody)):
@@ -410,14 +474,15 @@ class ConsumerGroup:
         self._check_epoch("" if identity is None else identity.member_id, epoch)
 
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
-        """Raises UnknownMember, StaleEpoch for one that says it is a member, and is not as it says."""
+        """Raises UnknownMember, StaleEpoch, StaleGeneration for one that says it is a member, and is not as it says."""
         if member_id is not None or epoch >= 0:
             self._check_epoch(member_id or "", epoch)
 
     def _check_epoch(self, member_id: str, epoch: int) -> None:
-        member = self._find(member_id, None)
+        member = self.find(member_id, None)
         if epoch != member.epoch:
-            raise StaleEpoch(f"member {member_id} of {self.name!r} is in epoch {member.epoch}, not in {epoch}")
+            kind = StaleEpoch if member.classic is None else StaleGeneration
+            raise kind(f"member {member_id} of {self.name!r} is in epoch {member.epoch}, not in {epoch}")
 
     def check_offsets_deletable(self) -> None:
         """Always: members say what they read."""
@@ -470,7 +535,8 @@ class ConsumerGroup:
                     tuple(sorted(member.subscription.topics)),
                     member.subscription.pattern or None,
                     member.assigned,
-                    self._targets.get(member.id, frozenset()),
+                    self.target(member.id),
+                    member.classic is not None,
                 )
                 for member in self.members.values()
             ),
@@ -492,7 +558,22 @@ class ConsumerGroup:
         member = self.members.get(key)
         return None if member is None else member.row(self._targets.get(key, frozenset()))
 
-    def _keep(self) -> "asyncio.Future[None] | None":
+    def _keep_without(self) -> "asyncio.Future[None] | None":
+        """Keep that somebody is out. Where all who are left speak as if they divided the work, they do from now on."""
+        if self.is_classic_alone and self._home.limits.migration.may_downgrade:
+            return self._home.downgrade(self)
+        return self.keep()
+
+    @property
+    def is_classic_alone(self) -> bool:
+        """Whether there are members, and all of them speak as if they divided the work themselves."""
+        return bool(self.members) and all(member.classic is not None for member in self.members.values())
+
+    def target(self, member_id: str) -> frozenset[int]:
+        """What the member is to hold."""
+        return self._targets.get(member_id, frozenset())
+
+    def keep(self) -> "asyncio.Future[None] | None":
         """Keep what has changed; None where all is kept. Until then nobody may be told anything."""
         if not self._changed and (self._writing is not None or not self._is_unkept):
             return self._writing

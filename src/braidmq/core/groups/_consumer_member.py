@@ -4,7 +4,7 @@ import enum
 
 import msgspec
 
-from braidmq.core.groups._rows import ConsumerMemberRow
+from braidmq.core.groups._rows import ClassicSide, ConsumerMemberRow
 from braidmq.core.timing import Deadline
 
 LEFT_FOR_A_WHILE = -2
@@ -32,10 +32,12 @@ class Subscription(msgspec.Struct, frozen=True, kw_only=True):
 
 class ConsumerMember:
     """`assigned` is what it has or may take, `revoking` what it was told to give up and has not. `session` is when it
-    counts as gone, `giving_up` when its time to give up is over."""
+    counts as gone, `giving_up` when its time to give up is over: with a `classic` side, to come back or to ask for what
+    it was assigned."""
 
     __slots__ = (
         "assigned",
+        "classic",
         "client_host",
         "client_id",
         "epoch",
@@ -57,6 +59,7 @@ class ConsumerMember:
         self.client_id = ""
         self.client_host = ""
         self.subscription = Subscription()
+        self.classic: ClassicSide | None = None
         self.epoch = 0
         self.previous_epoch = 0
         self.progress = Progress.STABLE
@@ -97,6 +100,7 @@ class ConsumerMember:
             assigned=tuple(sorted(self.assigned)),
             revoking=tuple(sorted(self.revoking)),
             target=tuple(sorted(target)),
+            classic=self.classic,
         )
 
     def restore(self, row: ConsumerMemberRow) -> None:
@@ -109,6 +113,7 @@ class ConsumerMember:
             rack=row.rack,
             rebalance_ms=row.rebalance_ms,
         )
+        self.classic = row.classic
         self.epoch, self.previous_epoch = row.epoch, row.previous_epoch
         self.progress = Progress(row.progress)
         self.assigned, self.revoking = frozenset(row.assigned), frozenset(row.revoking)

@@ -7,9 +7,11 @@ offsets were committed is a group, too, an empty one that needs no more than its
 import asyncio
 import uuid
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Protocol
 from uuid import UUID
 
+from braidmq.core.groups import _speakers
 from braidmq.core.groups._assignors import ASSIGNORS
 from braidmq.core.groups._classic import ClassicGroup, check_unknown_group
 from braidmq.core.groups._consumer import ConsumerGroup
@@ -28,21 +30,21 @@ from braidmq.core.groups._rows import (
 from braidmq.core.groups._share import Departed, ShareGroup
 from braidmq.core.groups._words import (
     METADATA_LENGTH_MAX,
+    SILENCE,
     ConsumerGroupView,
     GroupKind,
     GroupLimits,
     GroupState,
     GroupView,
-    IdleOf,
     Join,
     Joined,
     Leaver,
     MemberIdentity,
     Pulse,
     PulseAnswer,
+    Speech,
     Sync,
     Synced,
-    TopicsOf,
 )
 from braidmq.core.patterns import Pattern
 from braidmq.core.timing import Clock, LoopClock, Timer
@@ -59,6 +61,7 @@ from braidmq.model import (
     dead_letter_topic_name,
 )
 from braidmq.model.errors import (
+    GroupFull,
     GroupNotEmpty,
     InconsistentProtocol,
     InvalidGroup,
@@ -109,14 +112,6 @@ class Directory(Protocol):
     def subscribe(self, callback: Callable[[Change], None]) -> Callable[[], None]: ...
 
 
-def _no_topics(_: bytes) -> frozenset[str] | None:
-    return None
-
-
-def _no_idleness(_type: str, _protocol: str) -> bytes | None:
-    return None
-
-
 class Groups:
     """Made by `open`. Any call that changes something may raise StoreFailed besides what it names."""
 
@@ -130,15 +125,13 @@ class Groups:
         limits: GroupLimits,
         clock: Clock,
         draw_id: Callable[[], str],
-        topics_of: TopicsOf,
-        idle_of: IdleOf,
+        make_speech: Callable[[], Speech],
         tracer: Tracer,
     ) -> None:
         self.limits = limits
         self.clock = clock
         self.draw_id = draw_id
-        self.topics_of = topics_of
-        self.idle_of = idle_of
+        self._make_speech = make_speech
         self._catalog = catalog
         self._log = log
         self._keeper = keeper
@@ -171,8 +164,7 @@ class Groups:
         limits: GroupLimits | None = None,
         clock: Clock | None = None,
         draw_id: Callable[[], str] = lambda: str(uuid.uuid4()),
-        topics_of: TopicsOf = _no_topics,
-        idle_of: IdleOf = _no_idleness,
+        make_speech: Callable[[], Speech] = lambda: SILENCE,
         tracer: Tracer = UNTRACED,
     ) -> "Groups":
         """All groups as they were when the last process ended; members' sessions begin anew."""
@@ -185,8 +177,7 @@ class Groups:
             limits=limits or GroupLimits(),
             clock=clock or LoopClock(),
             draw_id=draw_id,
-            topics_of=topics_of,
-            idle_of=idle_of,
+            make_speech=make_speech,
             tracer=tracer,
         )
         for name, rows in (await keeper.load()).items():
@@ -213,10 +204,11 @@ class Groups:
                 f" {self.limits.session_max_ms}"
             )
         group = self._groups.get(join.group)
+        before = 0
         if isinstance(group, ConsumerGroup):
             if group.members:
-                raise InconsistentProtocol(f"the members of {join.group!r} do not assign by themselves")
-            group = None
+                return await self._join_assigned(group, join)
+            before, group = group.epoch, None
         if isinstance(group, ShareGroup):
             raise InconsistentProtocol(
                 f"the members of {join.group!r} share partitions; join a group of another name, or delete this one"
@@ -224,17 +216,27 @@ class Groups:
         if group is None:
             if join.member_id:
                 raise UnknownMember(f"there is no group {join.group!r}")
-            group = self._groups[join.group] = ClassicGroup(join.group, self)
+            group = self._groups[join.group] = ClassicGroup(join.group, self, generation=before)
         return await asyncio.shield(group.join(join))
 
     async def sync(self, sync: Sync) -> Synced:
         """Returns when the leader has divided the work. Raises InvalidGroup, UnknownMember, InstanceFenced,
         StaleGeneration, InconsistentProtocol, RebalanceInProgress."""
-        return await asyncio.shield(self._with_members(sync.group).sync(sync))
+        group = self._with_members(sync.group)
+        if isinstance(group, ClassicGroup):
+            return await asyncio.shield(group.sync(sync))
+        synced, kept = _speakers.sync(group, self, sync)
+        if kept is not None:
+            await asyncio.shield(kept)
+        return synced
 
     def heartbeat(self, group: str, member: MemberIdentity) -> None:
         """Raises InvalidGroup, UnknownMember, InstanceFenced, StaleGeneration, RebalanceInProgress."""
-        self._with_members(group).heartbeat(member)
+        found = self._with_members(group)
+        if isinstance(found, ClassicGroup):
+            found.heartbeat(member)
+        else:
+            _speakers.heartbeat(found, member)
 
     async def leave(self, group: str, leavers: Sequence[Leaver]) -> list[BraidError | None]:
         """For each who leaves: None, or why not (UnknownMember, InstanceFenced). Raises InvalidGroup."""
@@ -255,11 +257,8 @@ class Groups:
         """
         _check_pulse(pulse)
         group = self._groups.get(pulse.group)
-        is_free = group is None or (isinstance(group, ClassicGroup) and group.is_unused)
-        if is_free and pulse.epoch == 0:
-            if group is not None:
-                group.close()
-            group = self._groups[pulse.group] = ConsumerGroup(pulse.group, self)
+        if pulse.epoch == 0 and (group is None or isinstance(group, ClassicGroup)):
+            group = self._groups[pulse.group] = self._new_assigned(pulse.group, group)
         if not isinstance(group, ConsumerGroup):
             raise UnknownGroup(f"there is no group {pulse.group!r} whose members are assigned to")
         answer, kept = group.leave(pulse) if pulse.epoch < 0 else group.pulse(pulse)
@@ -489,6 +488,11 @@ class Groups:
 
     # The groups' side.
 
+    @cached_property
+    def speech(self) -> Speech:
+        """What members write to each other. Made when somebody has said something."""
+        return self._make_speech()
+
     def keep(self, group: str, rows: Mapping[str, Row]) -> "asyncio.Future[None]":
         return self._begin(self._keeper.replace(group, {key: encode_row(row) for key, row in rows.items()}))
 
@@ -539,12 +543,48 @@ class Groups:
         elif isinstance(row, ShareRow):
             self._groups[name] = ShareGroup.restored(name, self, row)
 
-    def _with_members(self, name: str) -> ClassicGroup:
+    def _with_members(self, name: str) -> ClassicGroup | ConsumerGroup:
         _check_name(name)
         group = self._groups.get(name)
-        if not isinstance(group, ClassicGroup) or group.state is GroupState.EMPTY:
+        if group is None or isinstance(group, ShareGroup) or group.state is GroupState.EMPTY:
             raise UnknownMember(f"the group {name!r} has no members")
         return group
+
+    async def _join_assigned(self, group: ConsumerGroup, join: Join) -> Joined:
+        joined, kept = _speakers.join(group, self, join)
+        if group.is_classic_alone and self.limits.migration.may_downgrade:
+            kept = self.downgrade(group)  # the last of the others was this instance, before it was started again
+        if kept is not None:
+            await asyncio.shield(kept)
+        return joined
+
+    def _new_assigned(self, name: str, old: ClassicGroup | None) -> ConsumerGroup:
+        """A group that we assign to, with the members of the old one, if it has any. Raises UnknownGroup where these
+        cannot be assigned to, GroupFull."""
+        if old is None or not old.members:
+            made = ConsumerGroup(name, self, epoch=0 if old is None else old.generation)
+        else:
+            if len(old.members) >= self.limits.members_max:
+                raise GroupFull(f"the group {name!r} may have {self.limits.members_max} members")
+            found = _speakers.as_assigned(old.row(), dict(old.member_rows()), self.speech)
+            if not self.limits.migration.may_upgrade:
+                found = f"kafka.group_migration = {self.limits.migration.value}"
+            if isinstance(found, str):
+                raise UnknownGroup(
+                    f"{name!r} is a group whose members divide the work themselves, and stays one: {found}"
+                )
+            made = ConsumerGroup.upgraded(name, self, *found)
+            _logger.info("group is assigned to from now on", group=name, members=len(made.members))
+        if old is not None:
+            old.disband()
+        return made
+
+    def downgrade(self, group: ConsumerGroup) -> "asyncio.Future[None]":
+        group.close()
+        row, members = _speakers.as_classic(group, self.speech, self.clock.now_ms())
+        made = self._groups[group.name] = ClassicGroup.restored(group.name, self, row, members)
+        _logger.info("group divides its work itself from now on", group=group.name, members=len(members))
+        return self.keep(group.name, {GROUP_KEY: row, **made.member_rows()})
 
     def _check_commit(self, name: str, member: MemberIdentity | None, *, in_transaction: bool) -> None:
         group = self._groups.get(name)

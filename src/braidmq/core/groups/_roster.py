@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 
 from braidmq.core.groups._member import Member
-from braidmq.core.groups._words import CONSUMER_PROTOCOL, Join, Joined, JoinedMember, TopicsOf
+from braidmq.core.groups._words import CONSUMER_PROTOCOL, Join, Joined, JoinedMember, Speech
 from braidmq.model import BraidError
 from braidmq.model.errors import InstanceFenced, UnknownMember
 
@@ -125,13 +125,13 @@ class Roster:
             self.leader = here.id
         return here is not None
 
-    def topics(self, protocol: str, topics_of: TopicsOf) -> frozenset[str] | None:
+    def topics(self, protocol: str, speech: Speech) -> frozenset[str] | None:
         """What the members read; None where they do not say, or not in words that we know."""
         if self.protocol_type != CONSUMER_PROTOCOL:
             return None
         topics: set[str] = set()
         for member in self.members.values():
-            found = topics_of(member.metadata(protocol))
+            found = speech.topics_of(member.metadata(protocol))
             if found is None:
                 return None
             topics |= found

@@ -40,6 +40,22 @@ class ConsumerRow(msgspec.Struct, frozen=True, kw_only=True, array_like=True, ta
     topics: str
 
 
+class ClassicSide(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """What a member of such a group has said of itself that speaks as if the members divided the work themselves."""
+
+    session_ms: int
+    protocols: tuple[tuple[str, bytes], ...]
+
+    @property
+    def protocol(self) -> str:
+        """The way to divide the work that it is told was chosen: the one that it likes best."""
+        return self.protocols[0][0]
+
+    @property
+    def metadata(self) -> bytes:
+        return self.protocols[0][1]
+
+
 class ConsumerMemberRow(msgspec.Struct, frozen=True, kw_only=True, array_like=True, tag="consumer_member"):
     """A member of such a group, and what it is to hold."""
 
@@ -57,6 +73,7 @@ class ConsumerMemberRow(msgspec.Struct, frozen=True, kw_only=True, array_like=Tr
     assigned: tuple[int, ...]
     revoking: tuple[int, ...]
     target: tuple[int, ...]
+    classic: ClassicSide | None = None
 
 
 class ShareRow(msgspec.Struct, frozen=True, kw_only=True, array_like=True, tag="share"):

@@ -1,8 +1,8 @@
 """The words between groups and those who ask: what a member says, and what it is told."""
 
 import enum
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
+from typing import Protocol as TypingProtocol
 
 import msgspec
 
@@ -37,6 +37,24 @@ class GroupKind(enum.StrEnum):
     SHARE = "share"
 
 
+class Migration(enum.StrEnum):
+    """Whether a group with members in it may become one of the other kind (classic, consumer), so that its clients can
+    be changed over one by one."""
+
+    BIDIRECTIONAL = "bidirectional"
+    UPGRADE = "upgrade"
+    DOWNGRADE = "downgrade"
+    DISABLED = "disabled"
+
+    @property
+    def may_upgrade(self) -> bool:
+        return self in (Migration.BIDIRECTIONAL, Migration.UPGRADE)
+
+    @property
+    def may_downgrade(self) -> bool:
+        return self in (Migration.BIDIRECTIONAL, Migration.DOWNGRADE)
+
+
 class GroupLimits(msgspec.Struct, frozen=True, kw_only=True):
     """What members may ask for, and how long things take."""
 
@@ -55,6 +73,7 @@ class GroupLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How often members that we assign to are to say that they live."""
     consumer_session_ms: int = 45_000
     """How long such a member may be silent."""
+    migration: Migration = Migration.BIDIRECTIONAL
 
 
 class MemberIdentity(NamedTuple):
@@ -207,6 +226,8 @@ class ConsumerMemberView(NamedTuple):
     pattern: str | None
     assigned: frozenset[int]
     target: frozenset[int]
+    is_classic: bool = False
+    """It speaks as if the members divided the work themselves."""
 
 
 class ConsumerGroupView(NamedTuple):
@@ -220,9 +241,49 @@ class ConsumerGroupView(NamedTuple):
     members: tuple[ConsumerMemberView, ...]
 
 
-TopicsOf = Callable[[bytes], frozenset[str] | None]
-"""Which topics a member reads, from its metadata in the consumer protocol; None where it cannot be read."""
+class Spoken(NamedTuple):
+    """What a member says of itself to who divides the work: what it reads, which partitions it holds, where it is."""
 
-IdleOf = Callable[[str, str], bytes | None]
-"""The assignment of a member that is to read nothing, in its type of protocol and the protocol that was chosen; None
-where nobody but the members' own leader can write one."""
+    topics: frozenset[str]
+    held: frozenset[int]
+    rack: str | None
+
+
+class Speech(TypingProtocol):
+    """What members that assign by themselves write to each other, as far as it can be read and written here. Kafka's
+    consumers write to each other in their "consumer protocol"."""
+
+    def topics_of(self, metadata: bytes) -> frozenset[str] | None:
+        """Which topics a member reads, from its metadata; None where it cannot be read."""
+        ...
+
+    def idle_of(self, protocol_type: str, protocol: str) -> bytes | None:
+        """The assignment of a member that is to read nothing, in its type of protocol and the protocol that was chosen;
+        None where nobody but the members' own leader can write one."""
+        ...
+
+    def spoken(self, metadata: bytes) -> Spoken | None:
+        """The member's metadata; None where it cannot be read, or wants what only its leader can give."""
+        ...
+
+    def held_by(self, assignment: bytes) -> frozenset[int] | None:
+        """The partitions of an assignment; None where it cannot be read, or says more than that."""
+        ...
+
+    def assignment(self, numbers: frozenset[int], metadata: bytes) -> bytes:
+        """These partitions, written for a member with this metadata."""
+        ...
+
+
+class _Silence:
+    """Nothing can be read."""
+
+    def topics_of(self, metadata: bytes) -> frozenset[str] | None: ...
+    def idle_of(self, protocol_type: str, protocol: str) -> bytes | None: ...
+    def spoken(self, metadata: bytes) -> Spoken | None: ...
+    def held_by(self, assignment: bytes) -> frozenset[int] | None: ...
+    def assignment(self, numbers: frozenset[int], metadata: bytes) -> bytes:  # noqa: ARG002 - says nothing
+        return b""
+
+
+SILENCE: Final[Speech] = _Silence()

@@ -8,15 +8,15 @@ from braidmq.protocols.kafka._listener import KafkaListener
 from braidmq.protocols.kafka._services import KafkaServices, NodeFacts
 from braidmq.protocols.kafka._sessions import FetchSessions
 from braidmq.protocols.kafka._share_sessions import ShareSessions
-from braidmq.protocols.kafka._subscriptions import assigned_partitions, idle_assignment, subscribed_topics
+from braidmq.protocols.kafka._subscriptions import ConsumerSpeech, assigned_partitions, subscribed_topics
 
 __all__ = [
+    "ConsumerSpeech",
     "FetchSessions",
     "KafkaListener",
     "KafkaServices",
     "NodeFacts",
     "ShareSessions",
     "assigned_partitions",
-    "idle_assignment",
     "subscribed_topics",
 ]

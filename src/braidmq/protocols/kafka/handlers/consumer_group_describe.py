@@ -14,8 +14,8 @@ from braidmq.protocols.kafka.codec.messages.consumer_group_describe import (
     ConsumerGroupDescribeResponse,
 )
 
-_CONSUMER_MEMBER = 1
-"""The type of a member that speaks the protocol of its group; 0 is one that still speaks the classic one."""
+_CLASSIC_MEMBER, _CONSUMER_MEMBER = 0, 1
+"""The type of a member that still speaks the classic protocol, and of one that speaks that of its group."""
 
 _Assignment = ConsumerGroupDescribeResponse.Assignment
 _Group = ConsumerGroupDescribeResponse.DescribedGroup
@@ -59,7 +59,7 @@ def _member(call: Call[ConsumerGroupDescribeRequest], member: ConsumerMemberView
         subscribed_topic_regex=member.pattern,
         assignment=_assignment(call, member.assigned),
         target_assignment=_assignment(call, member.target),
-        member_type=_CONSUMER_MEMBER,
+        member_type=_CLASSIC_MEMBER if member.is_classic else _CONSUMER_MEMBER,
     )
 
 
