@@ -40,6 +40,7 @@ MANY_PARTITIONS = 1024
 WRITERS = 64
 CALLS_A_TURN = 8
 READ_BYTES = MIB
+FILES_LIMIT_S = 10.0
 MEMORY_BESIDE_BYTES = 256 * MIB
 """What a log may hold in memory beside the files that are written."""
 
@@ -181,6 +182,7 @@ async def read_pair(work: Workplace, total_bytes: int, *, log_first: bool) -> tu
     for _ in range(total_bytes // (PARTITIONS * batch.size_bytes)):
         await log.append([(number, batch) for number in range(PARTITIONS)])
     sizes = [await read_partition(log, number, batch.size_bytes) for number in range(PARTITIONS)]
+    await files_begun(folder)
     rates = {}
     for side in ("log", "bare") if log_first else ("bare", "log"):
         began = time.perf_counter()
@@ -193,6 +195,13 @@ async def read_pair(work: Workplace, total_bytes: int, *, log_first: bool) -> tu
     await log.close()
     shutil.rmtree(folder)
     return rates["log"], rates["bare"]
+
+
+async def files_begun(folder: Path) -> None:
+    """Until the log has written something of each partition to its file: it does so behind the writers' backs."""
+    async with asyncio.timeout(FILES_LIMIT_S):
+        while len(list((folder / "segments").glob("*.log"))) < PARTITIONS:
+            await asyncio.sleep(0.01)
 
 
 async def read_partition(log: EmbeddedLog, number: int, batch_bytes: int) -> list[int]:
