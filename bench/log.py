@@ -40,7 +40,7 @@ MANY_PARTITIONS = 1024
 WRITERS = 64
 CALLS_A_TURN = 8
 READ_BYTES = MIB
-FILES_LIMIT_S = 10.0
+FILES_LOOKS_MAX = 1000
 MEMORY_BESIDE_BYTES = 256 * MIB
 """What a log may hold in memory beside the files that are written."""
 
@@ -199,9 +199,11 @@ async def read_pair(work: Workplace, total_bytes: int, *, log_first: bool) -> tu
 
 async def files_begun(folder: Path) -> None:
     """Until the log has written something of each partition to its file: it does so behind the writers' backs."""
-    async with asyncio.timeout(FILES_LIMIT_S):
-        while len(list((folder / "segments").glob("*.log"))) < PARTITIONS:
-            await asyncio.sleep(0.01)
+    for _ in range(FILES_LOOKS_MAX):
+        if len(list((folder / "segments").glob("*.log"))) == PARTITIONS:
+            return
+        await asyncio.sleep(0.01)
+    raise SystemExit(f"the log has written no files to {folder} for {FILES_LOOKS_MAX / 100:.0f} s")
 
 
 async def read_partition(log: EmbeddedLog, number: int, batch_bytes: int) -> list[int]:
