@@ -17,11 +17,13 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # of its C pa
     ConfigResource,
     ResourceType,
 )
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from braidmq.pipeline import archive
 from braidmq.pipeline.errors import BrokerUnreachable, InvalidOption
 from braidmq.pipeline.run import Driver, Plan
+from braidmq.pipeline.source._options import ROWS_PER_TASK
 from braidmq.pipeline.status import JobState, JobStatus, read_status
 from braidmq.pipeline.submit import submission
 from pipeline_support import LIMIT_S, Broker
@@ -260,8 +262,10 @@ def test_a_submission_is_printed_and_brings_its_environment(tmp_path: Path) -> N
 def test_a_standalone_master_with_two_workers_archives(broker: Broker, tmp_path: Path, wait_for: WaitFor) -> None:
     """Master and workers come from the same wheel, the submission brings the packages, and both workers get work."""
     topic = broker.topic(partitions=2)
-    broker.send(topic, [f"m{at}" for at in range(500)])
-    broker.send(topic, [f"n{at}" for at in range(500)], partition=1)
+    pieces, piece = 3, ROWS_PER_TASK // 5  # together more than one task takes
+    for partition in (0, 1):
+        for _ in range(pieces):
+            broker.send(topic, [f"m{at}" for at in range(piece)], partition=partition)
     port = free_port()
     master = f"spark://127.0.0.1:{port}"
     _, more = submission(master, tmp_path / "unused", Path("unused"), [])
@@ -298,7 +302,8 @@ def test_a_standalone_master_with_two_workers_archives(broker: Broker, tmp_path:
             ),
         )  # fmt: skip
         assert ended.returncode == 0, ended.stderr[-4000:]
-        assert count(tmp_path / "tables", topic) == 1000
+        archived = DeltaTable(str(archive.Folders(tmp_path / "tables" / "archive").messages)).to_pyarrow_dataset()
+        assert archived.count_rows() == 2 * pieces * piece
         assert len(_workers_that_worked(events)) == 2
     finally:
         for process in processes:
