@@ -250,6 +250,11 @@ class World:
         return Speaker(self, name, **given)
 
 
+def numbers(world: World, topic: str = "orders") -> frozenset[int]:
+    """The partitions of a topic."""
+    return frozenset(world.directory.by_name[topic].partition_numbers)
+
+
 IDLE = b"nothing"
 UNREADABLE = b"?"
 

@@ -121,8 +121,7 @@ class ConsumerGroup:
         cls, name: str, home: Home, row: ConsumerRow, members: Mapping[str, ConsumerMemberRow]
     ) -> "ConsumerGroup":
         """The group as it was kept; its members' sessions begin anew."""
-        group = cls(name, home)
-        group._take_over_rows(row, members)
+        group = cls.upgraded(name, home, row, members)
         group._is_unkept = False
         return group
 
@@ -556,7 +555,7 @@ class ConsumerGroup:
             topics = _digest(self._topics)
             return ConsumerRow(epoch=self.epoch, target_epoch=self.target_epoch, assignor=self.assignor, topics=topics)
         member = self.members.get(key)
-        return None if member is None else member.row(self._targets.get(key, frozenset()))
+        return None if member is None else member.row(self.target(key))
 
     def _keep_without(self) -> "asyncio.Future[None] | None":
         """Keep that somebody is out. Where all who are left speak as if they divided the work, they do from now on."""

@@ -27,7 +27,7 @@ from braidmq.model.errors import (
     UnknownMember,
 )
 from braidmq.model.group_settings import CONSUME, OFF
-from groups_support import Holder, World, assemble, converge, settle
+from groups_support import Holder, World, assemble, converge, numbers, settle
 
 
 @pytest.fixture
@@ -35,10 +35,6 @@ async def world() -> World:
     world = await World().start()
     world.directory.add("orders", 6)
     return world
-
-
-def numbers(world: World, topic: str = "orders") -> frozenset[int]:
-    return frozenset(world.directory.by_name[topic].partition_numbers)
 
 
 def state(world: World) -> GroupState:

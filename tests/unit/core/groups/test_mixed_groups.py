@@ -21,7 +21,18 @@ from braidmq.model.errors import (
     UnknownMember,
 )
 from braidmq.model.group_settings import CONSUME, OFF
-from groups_support import REBALANCE_MS, SESSION_MS, UNREADABLE, Holder, Talker, World, assemble, converge, settle
+from groups_support import (
+    REBALANCE_MS,
+    SESSION_MS,
+    UNREADABLE,
+    Holder,
+    Talker,
+    World,
+    assemble,
+    converge,
+    numbers,
+    settle,
+)
 
 
 @pytest.fixture
@@ -29,10 +40,6 @@ async def world() -> World:
     world = await World().start()
     world.directory.add("orders", 6)
     return world
-
-
-def numbers(world: World, topic: str = "orders") -> frozenset[int]:
-    return frozenset(world.directory.by_name[topic].partition_numbers)
 
 
 def kind_and_state(world: World) -> tuple[GroupKind, GroupState]:
